@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 import subprocess
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,6 +70,24 @@ def test_another_process_is_refused(files: tuple[Path, Path], keep: Callable[[st
     graph = HeapGraph(snapshot_file.read(str(files[1])))
     with pytest.raises(UsageError, match="has no process"):
         heap_paths(graph, "Session", recording=read(path))
+
+
+def test_the_page(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """What the file that works offline has of a type's paths is what the report has."""
+    recorded, taken = files
+    out = tmp_path / "heap.html"
+    done = sonde("view", taken, "--allocated-in", recorded, "--html", out)
+    assert done.returncode == 0, done.stderr
+    packed = re.search(r'id="heap-paths">([^<]*)<', out.read_text())
+    assert packed is not None
+    paths = json.loads(zlib.decompress(base64.b64decode(packed[1]), wbits=-zlib.MAX_WBITS))
+    told = sonde(
+        "report", taken, "heap", "--path", "__main__.Session", "--allocated-in", recorded, "--json"
+    )
+    assert paths["__main__.Session"]["allocations"] == json.loads(told.stdout)["allocations"]
+    refused = sonde("view", recorded, "--allocated-in", recorded, "--html", out)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--allocated-in applies to heap snapshots only" in refused.stderr
 
 
 def test_the_report(files: tuple[Path, Path]) -> None:

@@ -23,6 +23,7 @@ from sonde.web.shown import PACKED, Reply
 
 if TYPE_CHECKING:
     from sonde.heap.graph import HeapGraph
+    from sonde.recording.tables import Recording
 
 TAG = '<meta name="sonde-heap" content="1" />'
 MAX_TYPES = 500
@@ -36,8 +37,11 @@ EMBEDDED_OBJECTS = 120
 
 
 class HeapPage:
-    def __init__(self, graph: HeapGraph) -> None:
+    """`recording`: of the same process, for where objects were allocated."""
+
+    def __init__(self, graph: HeapGraph, recording: Recording | None = None) -> None:
         self._graph = graph
+        self._recording = recording
         self.name = graph.snapshot.path
         self.tag = TAG
 
@@ -53,7 +57,8 @@ class HeapPage:
     def paths(self, target: str) -> dict[str, Any]:
         if not target:
             raise UsageError("paths to what? give a type or an id")
-        return _with_text_ids(heap_paths(self._graph, target).to_json())
+        found = heap_paths(self._graph, target, recording=self._recording)
+        return _with_text_ids(found.to_json())
 
     def dominated(self, id_: str) -> list[dict[str, Any]]:
         """What only this object keeps alive; shares are of that."""

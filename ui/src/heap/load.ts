@@ -54,12 +54,35 @@ export interface HeapPath {
   readonly retained: number;
 }
 
+/** A frame of a call stack, as the reports have it. */
+export interface Frame {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Sampled objects of a type, allocated in one call stack, and what they stand for. */
+export interface AllocationRow {
+  readonly type: string;
+  /** Outermost first; null: not known. */
+  readonly context: readonly Frame[] | null;
+  readonly sampled: number;
+  readonly estimated_bytes: number;
+  readonly margin_bytes: number;
+}
+
 export interface HeapPaths {
   readonly target: string;
   readonly objects: number;
   readonly retained: number;
   readonly paths: readonly HeapPath[];
   readonly heaviest: HeapPath | null;
+  /** Where they, and what they alone keep alive, were allocated; null: the page has no recording. */
+  readonly allocations: {
+    readonly recording: string;
+    readonly sampled: number;
+    readonly rows: readonly AllocationRow[];
+  } | null;
 }
 
 export interface HeapMeta {

@@ -1,8 +1,14 @@
 /** What keeps an object, or the objects of a type, alive: beside the view it was chosen in. */
 
 import { fill, h, type Child } from "../elements/dom";
-import { amount, count, displayName } from "../elements/format";
-import type { Heap, HeapPath, HeapPaths, PathStep } from "./load";
+import { amount, count, displayName, sourceLocation } from "../elements/format";
+import type {
+  AllocationRow,
+  Heap,
+  HeapPath,
+  HeapPaths,
+  PathStep,
+} from "./load";
 import { objectName, reference, rootName } from "./words";
 
 export class PathPanel {
@@ -69,6 +75,7 @@ export class PathPanel {
           found.heaviest,
           `Heaviest path to ${several ? "the largest of them" : "it"}, over what retains the most:`,
         ),
+      found.allocations && allocations(found.allocations),
     );
     this.element.scrollTop = 0;
   }
@@ -101,4 +108,59 @@ export class PathPanel {
       ),
     ];
   }
+}
+
+function allocations(
+  found: NonNullable<HeapPaths["allocations"]>,
+): HTMLElement {
+  if (!found.sampled)
+    return h(
+      "p",
+      { class: "faint" },
+      `None of what they keep alive was sampled in ${displayName(found.recording)}.`,
+    );
+  return h(
+    "section",
+    { class: "allocations" },
+    h(
+      "h3",
+      null,
+      `What they keep alive was allocated in (${count(found.sampled, "sample")}):`,
+    ),
+    found.rows.map(allocation),
+  );
+}
+
+function allocation(row: AllocationRow): HTMLElement {
+  return h(
+    "details",
+    { open: true },
+    h(
+      "summary",
+      null,
+      `${amount(row.estimated_bytes)} ± ${amount(row.margin_bytes)} `,
+      h("bdi", null, displayName(row.type)),
+    ),
+    row.context === null
+      ? h("p", { class: "faint" }, "an unknown location")
+      : h(
+          "ol",
+          null,
+          // Innermost first: what allocated is what one looks for.
+          [...row.context]
+            .reverse()
+            .map((frame) =>
+              h(
+                "li",
+                null,
+                h("bdi", { class: "code" }, displayName(frame.name)),
+                h(
+                  "span",
+                  { class: "faint" },
+                  ` ${sourceLocation(frame.file, frame.line)}`,
+                ),
+              ),
+            ),
+        ),
+  );
 }

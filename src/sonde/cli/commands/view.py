@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sonde.cli.shared.heap_views import is_heap
+from sonde.cli.shared.heap_views import ALLOCATED_IN, is_heap
 from sonde.cli.shared.heap_views import opened as heap_of
 from sonde.cli.shared.newest_recording import newest
 from sonde.cli.shared.output_files import STDOUT, not_over, opened
@@ -70,6 +70,15 @@ def view(
         bool,
         typer.Option("--with-source", help="Include the program's source in the --html file."),
     ] = False,
+    allocated_in: Annotated[
+        str | None,
+        typer.Option(
+            ALLOCATED_IN,
+            metavar="RECORDING",
+            help="With a heap snapshot: show where this recording of the process sampled the "
+            "allocation of objects.",
+        ),
+    ] = None,
 ) -> None:
     """Open a recording, a heap or a store in the web UI, or write an HTML file.
 
@@ -82,6 +91,7 @@ def view(
       sonde view before.sonde after.sonde
       sonde view app.sonde --html app.html --with-source
       sonde view heap.sonde
+      sonde view heap.sonde --allocated-in app.sonde
       sonde view profiles/
     """
     if html is not None and (port is not None or host is not None or expose):
@@ -101,8 +111,11 @@ def view(
         )
     if store and html is not None:
         raise UsageError("--html does not support stores; leave it out, or give a recording")
-    for name in files if html is not None else []:
+    read_files = files if allocated_in is None else [*files, allocated_in]
+    for name in read_files if html is not None else []:
         not_over(name, html or "", "--html")
+    if allocated_in is not None and not is_heap(files):
+        raise UsageError(f"{ALLOCATED_IN} applies to heap snapshots only; give one as FILE")
 
     from sonde.web.page import built
 
@@ -113,7 +126,7 @@ def view(
             raise UsageError("the web UI shows one heap; compare two with: sonde heap diff")
         if with_source:
             raise UsageError("--with-source does not apply to heap snapshots")
-        shown = page = _heap(file)
+        shown = page = _heap(file, allocated_in)
         if html is not None:
             _write(page.html, html)
             return
@@ -174,12 +187,17 @@ def _port(text: str | None) -> int:
     return int(text)
 
 
-def _heap(file: str) -> HeapPage:
+def _heap(file: str, allocated_in: str | None) -> HeapPage:
+    from sonde.recording.reader import read
+    from sonde.views.heap.allocations import check_same_process
     from sonde.web.heap import HeapPage
 
     with working(f"reading {file}"):
         graph = heap_of(file)
-        page = HeapPage(graph)
+        recording = None if allocated_in is None else read(allocated_in)
+        if recording is not None:
+            check_same_process(graph.snapshot, recording)
+        page = HeapPage(graph, recording)
         page.meta  # noqa: B018 # what takes long, before a browser waits for it
     for warning in graph.snapshot.warnings:
         print(f"sonde: {warning}", file=sys.stderr)

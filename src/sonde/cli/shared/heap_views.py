@@ -22,10 +22,11 @@ Path = Annotated[
     str | None,
     typer.Option("--path", metavar="TYPE|ID", help="heap: show what keeps these objects alive."),
 ]
+ALLOCATED_IN = "--allocated-in"
 AllocatedIn = Annotated[
     str | None,
     typer.Option(
-        "--allocated-in",
+        ALLOCATED_IN,
         metavar="RECORDING",
         help="heap --path: show where this recording of the process sampled their allocation.",
     ),

@@ -105,6 +105,11 @@ def allocations_of(
     )
 
 
+def check_same_process(snapshot: Snapshot, recording: Recording) -> None:
+    """Raises UsageError if the recording cannot have the allocations of the snapshot's objects."""
+    _time_of(snapshot, recording)
+
+
 def _alive(snapshot: Snapshot, recording: Recording) -> tuple[Sampled, Ints]:
     """Samples of objects that were alive when the snapshot was taken, and their numbers in it."""
     first, last = _time_of(snapshot, recording)
