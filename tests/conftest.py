@@ -18,6 +18,7 @@ import pythons
 from environments import Environment, environment_of
 from java import Jdk, all_jdks, compiled
 from launching import TARGETS, Interpreter
+from shared import run_folder
 
 _asked: set[str] = set()
 
@@ -87,7 +88,7 @@ def jdk(request: pytest.FixtureRequest) -> Jdk:
 @pytest.fixture(scope="session")
 def java_targets(jdk: Jdk, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The class path of the Java programs that tests run."""
-    return compiled(TARGETS / "java", tmp_path_factory.getbasetemp() / "java-targets")
+    return compiled(TARGETS / "java", run_folder(tmp_path_factory) / "java-targets")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,9 @@
-"""Truth programs run once per interpreter and session; all tests look at the same recordings."""
+"""Truth programs run once per interpreter and test run; all tests look at the same recordings."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from launching import Interpreter, Run, must_run
+from shared import made_once, run_folder
 
 from truth.stacks import PROGRAMS, Stacks, Trace, trace
 
@@ -40,21 +43,33 @@ class Truth:
         return trace(self.python, self.program, self.traced_arguments, out)
 
 
+def _recorded(program: Path, python: Interpreter, folder: Path) -> None:
+    """A recording of the program, and beside it what the program said."""
+    command = [python.path, program, CPU_SECONDS]
+    for _ in range(ATTEMPTS):
+        run = must_run(folder / "program.sonde", command, "--rate", str(RATE))
+        if not run.recording.quality["lost"]:
+            break
+    (folder / "run.json").write_text(json.dumps([run.code, run.out, run.err]))
+
+
 @pytest.fixture(scope="session")
-def truth(python: Interpreter, keep: Callable[[str], Path]) -> Callable[[str], Truth]:
-    """The truth program of that name, recorded at the first call."""
+def truth(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Truth]:
+    """The truth program of that name, recorded by the first of all workers that asks."""
+    folder = run_folder(tmp_path_factory)
     done: dict[str, Truth] = {}
 
     def get(name: str) -> Truth:
         if name not in done:
             program = PROGRAMS / f"{name}.py"
-            path = keep(f"{name}-{python.version}")
-            arguments = [CPU_SECONDS]
-            for _ in range(ATTEMPTS):
-                run = must_run(path, [python.path, program, *arguments], "--rate", str(RATE))
-                if not run.recording.quality["lost"]:
-                    break
-            done[name] = Truth(python, program, arguments, ["0"], run, path)
+            made = made_once(
+                folder / f"truth-{name}-{python.version}",
+                lambda path: _recorded(program, python, path),
+            )
+            code, out, err = json.loads((made / "run.json").read_text())
+            run = Run(code, out, err, made / "program.sonde")
+            scratch = folder / f"{made.name}-{os.getpid()}"
+            done[name] = Truth(python, program, [CPU_SECONDS], ["0"], run, scratch)
         return done[name]
 
     return get

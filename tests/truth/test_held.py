@@ -10,6 +10,7 @@ import pytest
 
 from java import Jdk, compiled
 from launching import Interpreter, Run, must_run
+from shared import run_folder
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.tree import tree
@@ -34,7 +35,7 @@ def held(python: Interpreter, keep: Callable[[str], Path]) -> Run:
 def held_java(
     jdk: Jdk, keep: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Run:
-    classes = compiled(JAVA_PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    classes = compiled(JAVA_PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
     command = [jdk.java, "-Xmx256m", "-cp", classes, "Held", HOLDS]
     return must_run(keep(f"held-{jdk}"), command, "--what", "cpu,waits,locks")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from java import Jdk, compiled
 from launching import Run, must_run
+from shared import run_folder
 
 from truth.bounds import compare
 from truth.conftest import ATTEMPTS, RATE
@@ -55,7 +56,7 @@ class JavaTruth:
 @pytest.fixture(scope="session")
 def truth(jdk: Jdk, keep: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Get:
     """The truth program of that name, recorded at the first call."""
-    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    classes = compiled(PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
     done: dict[str, JavaTruth] = {}
 
     def get(name: str) -> JavaTruth:

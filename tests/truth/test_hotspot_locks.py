@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from java import Jdk, compiled
 from launching import Run, clean_environment, must_run, sonde
+from shared import run_folder
 
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.selection import Selection
@@ -35,7 +36,7 @@ def record(
     jdk: Jdk, keep: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Record:
     """The truth program of that name, recorded at the first call."""
-    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    classes = compiled(PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
     done: dict[str, Run] = {}
 
     def get(name: str, *options: str, again: bool = False) -> Run:
@@ -150,7 +151,7 @@ def test_deadlocks_of_a_running_program(jdk: Jdk, tmp_path_factory: pytest.TempP
     """Of two monitors and of two ReentrantLocks, and the program's output stays its own."""
     import json
 
-    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    classes = compiled(PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
     with subprocess.Popen(
         [jdk.java, "-cp", classes, "Deadlock", "60000"],
         stdout=subprocess.PIPE,
@@ -188,7 +189,7 @@ NOTIFIED = ["monitor", "one-by-one", "rlock"]
 def notified(
     jdk: Jdk, keep: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Run:
-    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    classes = compiled(PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
     command = [jdk.java, "-Xmx256m", "-cp", classes, "Notified", ROUNDS]
     return must_run(keep(f"notified-{jdk}"), command, "--what", "cpu,locks")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from java import Jdk, compiled
 from launching import Run, must_run
+from shared import run_folder
 
 from sonde.views.locks.locks import locks
 from sonde.views.quality import quality
@@ -29,7 +30,7 @@ ENOUGH_WAITS = 600
 def record(
     jdk: Jdk, keep: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Run]:
-    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    classes = compiled(PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
 
     def get(what: str, compiler: str, *program: str) -> Run:
         options = [COMPILERS[compiler], "-XX:CompileCommand=quiet"]

@@ -11,6 +11,7 @@ import pytest
 from attaching import attached
 from java import Jdk, compiled
 from launching import clean_environment, must_run
+from shared import run_folder
 
 from sonde.recording.tables import Recording
 from sonde.views.findings.findings import findings
@@ -24,7 +25,7 @@ EVERY = 512 << 10
 @pytest.fixture(scope="module")
 def classes(jdk: Jdk, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert jdk
-    return compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    return compiled(PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
 
 
 def alive(recording: Recording, method: str) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from java import Jdk, compiled
 from launching import Run, run_denied, sonde
+from shared import run_folder
 
 from sonde.row_values import WAITING
 from sonde.views.objects.objects import objects
@@ -31,7 +32,7 @@ Record = Callable[..., Run]
 @pytest.fixture(scope="module")
 def classes(jdk: Jdk, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert jdk
-    return compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    return compiled(PROGRAMS, run_folder(tmp_path_factory) / "java-truth")
 
 
 @pytest.fixture(scope="module")

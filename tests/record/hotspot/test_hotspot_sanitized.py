@@ -14,6 +14,7 @@ import pytest
 from java import Jdk, compiled
 from launching import TESTS, clean_environment
 from sanitizing import ROOT, built, reports, runtime
+from shared import run_folder
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 
@@ -73,7 +74,7 @@ def test_truth_programs(
     if program == "Virtual" and jdk.major < 21:
         pytest.skip(f"Java {jdk.major} has no virtual threads")
     sources = TESTS / "truth" / "hotspot"
-    classes = compiled(sources, tmp_path_factory.getbasetemp() / "java-truth")
+    classes = compiled(sources, run_folder(tmp_path_factory) / "java-truth")
     path = keep("sanitized")
     command = [jdk.java, "-Xmx256m", "-cp", str(classes), program, "0.5"]
     what = ["--what", "cpu,locks,objects,waits,threads", "--rate", "10000"]
