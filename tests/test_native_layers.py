@@ -21,7 +21,7 @@ NATIVE = Path(__file__).parent.parent / "native"
 ROOMS = {
     "core": ("base", "session", "signals", "sampling", "hooks", "protocol"),
     "cpython": ("frames", "walk", "locks", "objects", "calls", "remote", "heap", "session"),
-    "hotspot": ("vm", "names", "walk", "locks", "session"),
+    "hotspot": ("vm", "names", "rewrite", "walk", "locks", "session"),
     "drain": (),
     "heap": (),
     "inject": (),

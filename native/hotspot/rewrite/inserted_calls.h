@@ -1,0 +1,66 @@
+// The calls that are inserted into methods: of static methods of one class, whose last argument is
+// a number that the caller of the rewriter chose.
+#ifndef SONDE_HOTSPOT_INSERTED_CALLS_H
+#define SONDE_HOTSPOT_INSERTED_CALLS_H
+
+#include "hotspot/rewrite/constant_pool.h"
+
+enum {
+    SONDE_CALL_ENTER,   // the method was entered
+    SONDE_CALL_LEAVE,   // it returns
+    SONDE_CALL_UNWIND,  // an exception leaves it
+    SONDE_CALL_INTEGER, // a value of a primitive type that is no fraction, as a long
+    SONDE_CALL_REAL,    // likewise one that is, as a double
+    SONDE_CALL_OBJECT,
+    SONDE_CALL_PASS, // an instruction is about to be executed
+    SONDE_CALLS,
+};
+
+typedef struct {
+    const char *name, *descriptor;
+} sonde_call_target;
+extern const sonde_call_target sonde_call_targets[SONDE_CALLS];
+
+// Indices into the pool, 0: not added yet.
+typedef struct {
+    sonde_constant_pool *pool;
+    const char *target_class; // as class files write it
+    uint32_t class, calls[SONDE_CALLS];
+    uint32_t throwable, stack_map;
+} sonde_call_constants;
+
+uint32_t sonde_call_constant(sonde_call_constants *constants, uint32_t call);
+uint32_t sonde_throwable_constant(sonde_call_constants *constants);
+uint32_t sonde_stack_map_constant(sonde_call_constants *constants);
+
+#define SONDE_INSERTED_CALL_SIZE 6u
+// Appends the call, with the constant at index `number` as its last argument.
+void sonde_append_call(sonde_call_constants *constants, uint32_t call, uint32_t number,
+                       sonde_output *to);
+
+// A variable whose value is reported before an instruction, or at entry.
+typedef struct {
+    uint32_t pc;
+    bool at_entry; // whatever pc is
+    char type;     // the first character of its descriptor; V: none, only that one passes
+    uint16_t variable;
+    uint32_t number;
+} sonde_insertion;
+
+uint32_t sonde_insertion_size(const sonde_insertion *insertion);
+// Appends it. What it needs of the operand stack is at most:
+#define SONDE_INSERTION_STACK 3u
+void sonde_append_insertion(sonde_call_constants *constants, const sonde_insertion *insertion,
+                            sonde_output *to);
+
+#define SONDE_MAX_INSERTIONS 64u
+
+// What is to be inserted into a method.
+typedef struct {
+    bool calls;      // its entry, its returns and the exceptions that leave it
+    uint32_t number; // reported with them
+    uint32_t insertion_count;
+    sonde_insertion insertions[SONDE_MAX_INSERTIONS]; // by pc; those at entry anywhere
+} sonde_method_edit;
+
+#endif

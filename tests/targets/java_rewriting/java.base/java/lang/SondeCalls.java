@@ -1,0 +1,34 @@
+package java.lang;
+
+/** What rewritten classes call, where no agent is: it counts. */
+public final class SondeCalls {
+    public static long entered, left, unwound, passed, values;
+
+    public static void enter(int number) {
+        entered++;
+    }
+
+    public static void leave(int number) {
+        left++;
+    }
+
+    public static void unwind(int number) {
+        unwound++;
+    }
+
+    public static void integer(long value, int number) {
+        values++;
+    }
+
+    public static void real(double value, int number) {
+        values++;
+    }
+
+    public static void object(Object value, int number) {
+        values++;
+    }
+
+    public static void pass(int number) {
+        passed++;
+    }
+}
