@@ -45,8 +45,8 @@ PID = "4711"
 JSON_PAGE = documented.ROOT / "docs" / "reference" / "json.md"
 ROWS = {"tree": "nodes", "waits": "waits", "calls": "edges", "summary": "findings"}
 """Where the rows of a view are not called so."""
-OF_ELSEWHERE = ("objects", "events", "data", "hot")
-"""Of Java, of events and of an online profile: the recording has none of these."""
+OF_ELSEWHERE = ("objects", "events", "data", "hot", "probes")
+"""Of Java, of events, of probes and of an online profile: the recording has none of these."""
 SNAPSHOTS = ("heap.sonde",)
 OF_FILES = ("report", "export", "diff")
 """Verbs that only read recordings run in this process, which saves their start."""
@@ -217,7 +217,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     with ended(subprocess.Popen([sys.executable, "app.py"], **forever)) as idle:
         own = folder / "recorded.pid"
         forever["env"] |= {"PID_FILE": str(own)}
-        command = [*SONDE, "run", "-o", "recorded.sonde", "app.py"]
+        command = [*SONDE, "run", "-o", "recorded.sonde", "--what", "+probes", "app.py"]
         with ended(subprocess.Popen(command, stderr=subprocess.DEVNULL, **forever)):
             until(own.exists, "the program that is recorded")
             made = Prepared(folder, environment, idle.pid, int(own.read_text()))

@@ -19,11 +19,20 @@ ROOMS = {
     "record": ("system", "targets", "shm", "tables", "decode", "recorder"),
     "record.recorder": ("options", "sampling", "control"),
     "record.tables": ("active_sampler", "stacks"),
-    "recording": ("format", "write", "chain_tables", "usage_tables", "tables", "segments", "read"),
+    "recording": (
+        "format",
+        "write",
+        "chain_tables",
+        "usage_tables",
+        "probe_tables",
+        "tables",
+        "segments",
+        "read",
+    ),
     "model": ("proportion", "trees", "locks", "calls"),
     "fleet": ("store", "queries", "sending"),
     "cli": ("shared", "completion", "commands"),
-    "reports": ("layout", "stacks", "locks", "calls", "fleet", "live", "heap"),
+    "reports": ("layout", "stacks", "locks", "calls", "fleet", "live", "heap", "probes"),
     "heap": ("library", "snapshot", "columns", "texts", "graph", "hprof", "cpython"),
     "views": (
         "selecting",
@@ -35,6 +44,7 @@ ROOMS = {
         "calls",
         "findings",
         "heap",
+        "probes",
     ),
 }
 """Of packages of src/sonde, lowest first: folders and, by name, single modules. Other modules are

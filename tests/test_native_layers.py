@@ -20,7 +20,17 @@ NATIVE = Path(__file__).parent.parent / "native"
 # folders without rooms are small enough to be one each.
 ROOMS = {
     "core": ("base", "session", "signals", "sampling", "hooks", "protocol"),
-    "cpython": ("frames", "walk", "locks", "objects", "calls", "remote", "heap", "session"),
+    "cpython": (
+        "frames",
+        "walk",
+        "locks",
+        "objects",
+        "calls",
+        "remote",
+        "heap",
+        "probes",
+        "session",
+    ),
     "hotspot": ("vm", "names", "rewrite", "walk", "locks", "session"),
     "drain": (),
     "heap": (),

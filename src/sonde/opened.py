@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sonde.views.locks.locks import Locks
     from sonde.views.locks.wait_graph import Waits
     from sonde.views.objects.objects import Objects
+    from sonde.views.probes.probes import ProbeReport
     from sonde.views.quality import Quality
     from sonde.views.selecting.selection import Selection
     from sonde.views.selecting.span_filter import SpanChoice
@@ -215,6 +216,11 @@ class OpenedRecording:
         from sonde.views.spans import spans
 
         return spans(self.tables, _select("wall", where, Where), top=top)
+
+    def probes(self, *, top: int | None = None, **where: Unpack[Where]) -> ProbeReport:
+        from sonde.views.probes.probes import probes
+
+        return probes(self.tables, _select("wall", where, Where), top=top)
 
     def tprof(self, **where: Unpack[ThreadsAndTime]) -> Tprof:
         """Of a recording of the whole machine, by `sonde tprof -o`."""

@@ -27,6 +27,9 @@ recording began, and will not tell when it is over."""
 OBJECT, NATIVE_MEMORY = 0, 1
 """What a sampled allocation is of: an object of the runtime; memory of an extension or library."""
 
+VALUE_OTHER, VALUE_INTEGER, VALUE_FLOAT, VALUE_BOOLEAN, VALUE_NONE, VALUE_TEXT = 0, 1, 2, 3, 4, 5
+"""What a probe read: of an object of other kinds the type is known only."""
+
 SPAN_NAME = "name"
 """The key of a span's attribute that replaces the name it was entered with."""
 

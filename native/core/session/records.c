@@ -235,3 +235,23 @@ void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_eve
     else
         sonde_stack_written(thread, &delta);
 }
+
+bool sonde_write_probe(sonde_thread *thread, uint32_t depth, const sonde_rec_probe *value)
+{
+    uint64_t lost = 0; // counted by the probe
+    sonde_stack_delta delta = sonde_stack_compute_delta(thread, depth, value->rec.flags);
+    size_t size = sizeof *value + delta.count * sizeof(uint64_t);
+    sonde_rec_probe *out = reserve(thread, size, &lost);
+    if (!out)
+        return false;
+    *out = *value;
+    out->rec.size = (uint32_t)size;
+    out->rec.kind = SONDE_REC_PROBE;
+    out->rec.flags = flags_of(value->rec.flags, &delta);
+    out->keep = delta.keep;
+    out->count = delta.count;
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
+    sonde_stack_written(thread, &delta);
+    sonde_ring_commit(&thread->ring, size);
+    return true;
+}

@@ -62,6 +62,9 @@ void sonde_object_end_lost(void);
 // Counts the CPU time of the thread since then as spent in sampling objects. Elapsed time would
 // include that another thread was on the processor.
 void sonde_object_time_spent(sonde_thread *thread, uint64_t since_cpu_ns);
+// Writes what a probe read, with the stack in sonde_stack. False: there was no room, which is not
+// counted.
+bool sonde_write_probe(sonde_thread *thread, uint32_t depth, const sonde_rec_probe *value);
 // Writes in which share of the CPU time windows were open. False: there was no room.
 bool sonde_write_object_share(sonde_thread *thread, uint64_t time, uint64_t open_ns,
                               uint64_t cpu_ns);

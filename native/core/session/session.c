@@ -137,7 +137,10 @@ int sonde_session_start(const sonde_config *config, int memfd)
     if (config->magic != SONDE_MAGIC || config->protocol != SONDE_PROTOCOL || !config->nslots ||
         config->nslots > SONDE_MAX_SLOTS || (config->ring_size & (config->ring_size - 1)) ||
         config->ring_size < 4096 ||
-        config->size != rings_at + (uint64_t)config->nslots * config->ring_size)
+        config->size < rings_at + (uint64_t)config->nslots * config->ring_size)
+        return EPROTO;
+    uint64_t area_at = rings_at + (uint64_t)config->nslots * config->ring_size;
+    if (config->size != area_at && config->size < area_at + sizeof(sonde_probe_area))
         return EPROTO;
     // Access to a mapping beyond the end of its file kills the process.
     struct stat file;
@@ -169,6 +172,8 @@ int sonde_session_start(const sonde_config *config, int memfd)
     sonde.header = at;
     sonde.slots = (sonde_slot *)((uint8_t *)at + SONDE_HEADER_SIZE);
     sonde.rings = (uint8_t *)at + rings_at;
+    sonde.area = config->size != area_at ? (sonde_probe_area *)((uint8_t *)at + area_at) : NULL;
+    sonde.area_size = config->size - area_at;
     sonde.config = *config;
     sonde.armed_tid = 0;
     if (!forked) // most children of a program that forks often are over in a moment
@@ -205,6 +210,7 @@ void sonde_session_stop(void)
     atomic_store(&sonde.header->active, 0);
     munmap(sonde.header, sonde.mapped);
     sonde.header = NULL;
+    sonde.area = NULL;
     forget_threads();
     give_tables_back();
 }
@@ -215,6 +221,7 @@ void sonde_session_forked(void)
     atomic_store(&sonde.acquiring, 0);
     parent_header = sonde.header;
     sonde.header = NULL;
+    sonde.area = NULL;
     mine.generation = 0;
     memset(marks, 0, atomic_exchange(&marks_used, 0) * sizeof *marks);
     if (sonde.threads) // private pages: clean ones of our own instead of copies of the parent's

@@ -121,6 +121,8 @@ typedef struct {
     sonde_header *header;
     sonde_slot *slots;
     uint8_t *rings;
+    sonde_probe_area *area; // NULL: the session has none
+    size_t area_size;
     sonde_thread *threads; // one per slot
     size_t mapped, threads_mapped;
     sonde_config config;

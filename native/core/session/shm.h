@@ -5,19 +5,21 @@
 // behind when either side dies, and it is not bounded by the size of /dev/shm (64 MB in most
 // containers).
 //
-//   header | slots[nslots] | rings[nslots] of ring_size bytes each
+//   header | slots[nslots] | rings[nslots] of ring_size bytes each | the area of probes, if any
 //
 // A slot belongs to one thread. Its thread is the only producer, the recorder the only consumer.
 // src/sonde/record/shm/layout.py mirrors these; SONDE_PROTOCOL changes whenever one of them does.
 #ifndef SONDE_CORE_SHM_H
 #define SONDE_CORE_SHM_H
 
+#include "core/session/probe_area.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 12u
+#define SONDE_PROTOCOL 13u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -40,6 +42,8 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_CHAINED = 128,     // samples have a function and its caller, not the whole stack
     SONDE_WHAT_CHECKED = 256,     // walks that could have ended early continue, and are compared
     SONDE_WHAT_ACTIVATIONS = 512, // samples state which of their frames the last one had
+    SONDE_WHAT_PROBES = 1024,     // values at lines; these two have an area, see probe_area.h
+    SONDE_WHAT_STEPS = 2048,      // every instruction or branch for a while
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -168,6 +172,7 @@ enum { // kinds of records in a ring
     SONDE_REC_OBJECT_END = 17,  // a sampled object was freed
     SONDE_REC_OBJECT_TYPE = 18, // what a sampled object is; state: of SONDE_OBJECT_*
     SONDE_REC_OBJECT_SHARE = 19,
+    SONDE_REC_PROBE = 20, // a value at a line; state: of SONDE_VALUE_*
     SONDE_REC_CALL = 15,
     SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
     SONDE_REC_EVENT = 13,  // state: the number of the event
@@ -365,6 +370,20 @@ typedef struct { // the kernel or the processor reported an event
     uint32_t span;
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_event;
+
+typedef struct { // what a probe read
+    sonde_rec rec;
+    uint64_t time;
+    uint64_t type;   // as in SONDE_REC_TYPE
+    uint64_t number; // of an integer or boolean 64 bits with sign, of a float its own
+    uint32_t probe;  // its serial number
+    uint32_t span;
+    uint32_t interpreter;
+    uint32_t text_length;
+    char text[SONDE_PROBE_VALUE_TEXT];
+    uint32_t keep, count;
+    uint64_t frames[]; // as in sonde_rec_sample
+} sonde_rec_probe;
 
 enum { // kinds of memory, as in the recording
     SONDE_MEMORY_UNKNOWN = 0,

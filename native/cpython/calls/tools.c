@@ -4,6 +4,7 @@
 #include "core/session/session.h"
 #include "cpython/calls/call_sink.h"
 #include "cpython/calls/frame_evaluator.h"
+#include "cpython/calls/tool_id.h"
 
 void sonde_window_withheld(int reason) { atomic_fetch_add(&sonde.header->withheld[reason], 1); }
 
@@ -37,6 +38,7 @@ SONDE_HOT int sonde_tool_active(const PyThreadState *state)
 {
     const PyInterpreterState *interpreter = state->interp;
     unsigned tools = tools_of_all_code(interpreter);
+    tools &= ~sonde_own_tools;
     if (sonde_borrowed_tool >= 0)
         tools &= ~(1u << sonde_borrowed_tool);
     if (state->c_profilefunc || state->c_tracefunc || tools & LEGACY_TOOLS)
@@ -47,7 +49,7 @@ SONDE_HOT int sonde_tool_active(const PyThreadState *state)
     for (int tool = 0; tool < PROGRAM_TOOL_IDS; tool++) {
         if (tool == sonde_borrowed_tool || !interpreter->monitoring_tool_names[tool])
             continue;
-        if (has_callback(interpreter, tool))
+        if (!(sonde_own_tools >> tool & 1) && has_callback(interpreter, tool))
             return SONDE_WITHHELD_MONITORED;
         in_use++;
     }

@@ -15,6 +15,7 @@
 #include "cpython/heap/heap_request.h"
 #include "cpython/locks/semaphore_hooks.h"
 #include "cpython/objects/objects.h"
+#include "cpython/probes/probe_session.h"
 #include "cpython/session/fork_warning.h"
 #include "cpython/session/library_hooks.h"
 #include "cpython/session/marked_signals.h"
@@ -71,6 +72,7 @@ static void forked_child(void)
     sonde_heap_forked();
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be starting or ending
         sonde_objects_forked(false);
+        sonde_probes_forked(false);
         if (sonde_attach_forked())
             sonde_attach_abandon();
         return;
@@ -88,6 +90,7 @@ static void forked_child(void)
     sonde_parent_forget(true); // if it was not done
     sonde_calls_forked(followed);
     sonde_objects_forked(followed);
+    sonde_probes_forked(followed);
     if (!followed) {
         sonde_locks_stop();
         sonde_guard_remove();
@@ -148,6 +151,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         if (sonde.config.what & SONDE_WHAT_CALLS)
             sonde_calls_start();
         sonde_objects_start();
+        sonde_probes_start();
     }
     return error;
 }
@@ -157,6 +161,8 @@ EXPORT void sonde_agent_stop(void)
 {
     if (!atomic_load(&sonde.generation))
         return;
+    if (!sonde_probes_stop())
+        return; // another thread is at it
     sonde_calls_stop();
     sonde_objects_stop();
     sonde_reader_stop();
@@ -174,6 +180,8 @@ void sonde_agent_leave(void)
 {
     if (!atomic_load(&sonde.generation))
         return;
+    if (!sonde_probes_stop())
+        return; // another thread is at it
     sonde_calls_stop();
     sonde_objects_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();

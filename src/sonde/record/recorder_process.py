@@ -62,6 +62,7 @@ class RecorderHandle:
             "stacks": options.stacks,
             "children": options.children,
             "calls": asdict(options.calls),
+            "probes": [probe.to_config() for probe in options.probes],
             "attached": options.attached,
             "place": options.place,
             "mode": options.mode.to_config(),

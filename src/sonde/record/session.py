@@ -29,6 +29,7 @@ from .recorder.options.options import (
     check_rate,
     parse_what,
 )
+from .recorder.options.probe_text import parse_probe
 from .recorder_process import RecorderHandle
 from .shm import layout as shm
 from .system import native_libraries
@@ -76,9 +77,13 @@ class Session:
         stride: int | None = None,
         samples: int | None = None,
         ticks: int | None = None,
+        probes: Iterable[str] = (),
         **mode_options: Any,
     ) -> None:
         kinds = parse_what(what)
+        parsed = [parse_probe(text, option="probe") for text in probes]
+        if parsed and "probes" not in kinds:
+            kinds.append("probes")
         checked, calls = check_calls(kinds, check_rate(rate), stride, samples, ticks)
         argv = list(sys.orig_argv)
         program = program_name([sys.argv[0] or Path(sys.executable).name])
@@ -95,6 +100,7 @@ class Session:
             mode=parse_mode(mode, **mode_options),
             budget=None if budget is None else parse_share("budget", budget),
             online=_online(online),
+            probes=parsed,
         )
         self._recorder: RecorderHandle | None = None
         self._talk = threading.Lock()
@@ -205,6 +211,31 @@ class Session:
         self._running()
         stem = f"sonde-{self._options.program}-{self._options.pid}-heap"
         return own_heap.take(_load_agent(), path or own_heap.new_name(stem))
+
+    # ---- probes
+
+    def probe(self, text: str, *, every: int | None = None) -> int:
+        """Records a value each time a line is reached: "orders.py:120 len(batch)".
+
+        The session needs `what="...,probes"`. Returns the probe's number.
+        """
+        answer = self._probe("add", probe=parse_probe(text, every, "probe").to_config())
+        number: int = answer["number"]
+        return number
+
+    def remove_probe(self, number: int) -> None:
+        self._probe("remove", number=number)
+
+    def probes(self) -> list[dict[str, Any]]:
+        """The probes there are, and how often their lines were reached."""
+        rows: list[dict[str, Any]] = self._probe("list")["probes"]
+        return rows
+
+    def _probe(self, verb: str, **arguments: Any) -> dict[str, Any]:
+        answer = self._ask("probe", verb=verb, **arguments)
+        if answer is None:
+            raise SondeError("this session has ended")
+        return answer
 
     # ---- what is known while it runs
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.recording.chain_tables import Chained, ChainNodes, Links
+from sonde.recording.probe_tables import Probes, ProbeValues
 from sonde.recording.usage_tables import Machine, Metrics, Processors
 from sonde.row_values import RUNNING
 
@@ -377,6 +378,8 @@ class Recording:
     links: Links = field(default_factory=partial(_empty, Links))
     chained: Chained = field(default_factory=partial(_empty, Chained))
     processors: Processors = field(default_factory=partial(_empty, Processors))
+    probes: Probes = field(default_factory=partial(_empty, Probes))
+    probe_values: ProbeValues = field(default_factory=partial(_empty, ProbeValues))
     cpu_ns: int | None = None
     """The weight of all running samples, of a recording opened without its samples."""
 

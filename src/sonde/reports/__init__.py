@@ -25,6 +25,7 @@ _ROOMS = {
     "recordings": "fleet",
     "slower": "fleet",
     "tprof": "live",
+    "probes": "probes",
 }
 """Of the views whose report lies in a folder."""
 

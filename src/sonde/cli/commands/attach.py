@@ -78,6 +78,7 @@ def attach(
     check_follow_up(options)
     check_push(push, label, options.mode)
     what, rate, calls = options.capture()
+    probes = options.probes()
     sampler, children = check_sampler(options.sampler), not options.no_children
     if pid is None and sampler == "remote":
         raise UsageError(
@@ -101,6 +102,7 @@ def attach(
         stacks=stacks,
         children=children,
         calls=calls,
+        probes=probes,
         attached=True,
         place=first.place(),
         mode=mode,

@@ -27,8 +27,10 @@ VERBS = {
     "rotate": "start the next segment (--mode continuous)",
     "dump": "FILE: write the last seconds (--mode wrap)",
     "hot": "show the profile kept in memory (--budget, --mode wrap)",
+    "probe": "add PROBE | list | remove NUMBER: values at lines (--probe, --what +probes)",
     "heap": "[FILE]: take a snapshot of the program's heap",
 }
+PROBE_VERBS = ("add", "list", "remove")
 LOCAL = {"heap"}
 """Carried out here, not by the recorder."""
 ALIASES = {"start": "resume", "detach": "stop"}
@@ -63,6 +65,11 @@ def ctl(
       dump FILE   write the last seconds to FILE (--mode wrap)
       hot         show the profile kept in memory (--budget, --mode wrap)
       heap [FILE] take a snapshot of the program's heap
+      probe add 'FILE:LINE EXPRESSION [every N]'
+                  record a value each time the line is reached
+      probe list  show the probes, and how often their lines were reached
+      probe remove NUMBER
+                  remove a probe
 
     \b
     Example:
@@ -101,6 +108,8 @@ def order_of(words: list[str]) -> dict[str, Any]:
     if verb not in VERBS:
         raise UsageError(invalid("command", verb, VERBS, "commands"))
     takes = VERBS[verb].partition(":")[0] if ":" in VERBS[verb] and VERBS[verb][0].isupper() else ""
+    if verb == "probe":
+        return _probe_order(rest)
     is_optional = VERBS[verb].startswith("[")
     if takes and not rest:
         raise UsageError(f"{verb} needs a {takes}")
@@ -120,6 +129,27 @@ def order_of(words: list[str]) -> dict[str, Any]:
     if verb == "dump":
         return {"do": verb, "file": os.path.abspath(text)}  # its own folder is another one
     return {"do": verb}
+
+
+def _probe_order(words: list[str]) -> dict[str, Any]:
+    verb, *rest = words or ["list"]
+    if verb not in PROBE_VERBS:
+        raise UsageError(invalid("probe command", verb, PROBE_VERBS, "commands"))
+    if verb == "list" and rest:
+        raise UsageError(f"probe list takes no argument; leave out {' '.join(rest)!r}")
+    if verb == "add":
+        from sonde.record.recorder.options.probe_text import FORM, parse_probe
+
+        text = " ".join(rest)
+        if not text:
+            raise UsageError(f"probe add needs a probe; give {FORM}")
+        parse_probe(text, option="probe")
+        return {"do": "probe", "verb": verb, "text": text}
+    if verb == "remove":
+        if len(rest) != 1 or not rest[0].isdecimal():
+            raise UsageError("probe remove needs the number that probe list shows")
+        return {"do": "probe", "verb": verb, "number": int(rest[0])}
+    return {"do": "probe", "verb": verb}
 
 
 def _print_answer(order: dict[str, Any], answer: dict[str, Any], as_json: bool) -> None:
@@ -146,6 +176,8 @@ def _words(order: dict[str, Any], answer: dict[str, Any]) -> list[str]:
         return [f"wrote {answer['path']}"]
     if verb == "hot":
         return _hot(answer)
+    if verb == "probe":
+        return _probes(answer)
     if verb == "heap":
         from sonde.cli.shared.heap_taking import sentence
         from sonde.heap.capture import Captured
@@ -156,6 +188,22 @@ def _words(order: dict[str, Any], answer: dict[str, Any]) -> list[str]:
             f"recording ended; read it with: sonde report {all_of(answer['mode'], answer['path'])}"
         ]
     return [{"pause": "paused", "resume": "recording", "mark": "marked"}[verb]]
+
+
+def _probes(answer: dict[str, Any]) -> list[str]:
+    if answer["verb"] == "add":
+        return [f"probe {answer['number']} added"]
+    if answer["verb"] == "remove":
+        return [f"probe {answer['number']} removed"]
+    lines = []
+    for row in answer["probes"]:
+        counts = f"{row['hits']:,} hits, {row['sampled']:,} values"
+        counts += f", {row['lost']:,} lost" if row["lost"] else ""
+        counts += f", {row['failed']:,} could not be read" if row["failed"] else ""
+        why = f" ({row['trouble']})" if row["trouble"] else ""
+        where = "" if row["places"] or why else " (no code with this line was loaded yet)"
+        lines.append(f"{row['number']:>3}  {row['probe']}: {counts}{why}{where}")
+    return lines or ["no probes"]
 
 
 def _hot(answer: dict[str, Any]) -> list[str]:

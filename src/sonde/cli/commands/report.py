@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
-    "threads", "spans", "events", "data", "hot", "quality",
+    "threads", "spans", "events", "data", "probes", "hot", "quality",
     "tprof", "heap",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
@@ -162,6 +162,7 @@ def report(
       sonde report 'app.*.sonde' flat
       sonde report app.sonde calls --top 10
       sonde report app.sonde tree --event page-faults
+      sonde report app.sonde probes
       sonde report app.sonde events --ratio cycles/instructions
       sonde report app.hprof heap --path com.shop.Session
     """
@@ -347,6 +348,10 @@ def _view(
         from sonde.views.spans import spans
 
         return spans(recording, selection, top=top)
+    if view == "probes":
+        from sonde.views.probes.probes import probes
+
+        return probes(recording, selection, top=top)
     if view == "events":
         from sonde.views.events import events
 
@@ -415,6 +420,7 @@ def _print(
         "calls",
         "events",
         "data",
+        "probes",
         "hot",
         "tprof",
         *OF_LOCKS,

@@ -42,6 +42,7 @@ def run(
       sonde run -c 'import json; json.dumps(list(range(1_000_000)))'
       sonde run -o slow.sonde --what +waits -- python3.13 -m mypackage
       sonde run --what calls app.py
+      sonde run --probe 'orders.py:120 len(batch)' app.py
     """
     from sonde.record.launch import WITH_VALUE, Launch, end_like, program_name
     from sonde.record.recorder.options.options import Options
@@ -58,6 +59,7 @@ def run(
         raise UsageError(f"no such option: {option}{hint}; see sonde run --help")
     mode, budget = options.storage()
     what, rate, calls = options.capture()
+    probes = options.probes()
     program = program_name(arguments)
     check_follow_up(options)
 
@@ -75,6 +77,7 @@ def run(
             mode=mode,
             budget=budget,
             calls=calls,
+            probes=probes,
         )
 
     launch = Launch(arguments, make_options)

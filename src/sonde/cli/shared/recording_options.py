@@ -17,6 +17,7 @@ from sonde.errors import UsageError
 if TYPE_CHECKING:
     from sonde.record.recorder.options.modes import Mode
     from sonde.record.recorder.options.options import CallOptions
+    from sonde.record.recorder.options.probe_text import Probe
 
 Output = Annotated[
     str | None,
@@ -48,7 +49,8 @@ What = Annotated[
     str,
     typer.Option(
         metavar="LIST",
-        help="Record these kinds: cpu, locks, waits, threads, objects, calls, event:NAME[@PERIOD]; "
+        help="Record these kinds: cpu, locks, waits, threads, objects, calls, probes, "
+        "event:NAME[@PERIOD]; "
         "+waits adds to the default, -locks removes from it",
     ),
 ]
@@ -140,6 +142,19 @@ Budget = Annotated[
         help="Limit overhead to PERCENT of one core by lowering the sampling rate.",
     ),
 ]
+ProbeTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probe",
+        metavar="PROBE",
+        help="Record a value each time a line is reached: 'FILE:LINE EXPRESSION [every N]', such "
+        "as 'orders.py:120 len(batch)'; may be given several times.",
+    ),
+]
+ProbeEvery = Annotated[
+    int | None,
+    typer.Option("--probe-every", metavar="N", help="Read probes every Nth time only [default: 1]"),
+]
 NoChildren = Annotated[
     bool, typer.Option("--no-children", help="Do not record processes that the target starts.")
 ]
@@ -168,6 +183,8 @@ class RecordingOptions(NamedTuple):
     ticks: Ticks = None
     stride: Stride = None
     samples: Samples = None
+    probe: ProbeTexts = None
+    probe_every: ProbeEvery = None
     no_children: NoChildren = False
 
     def path_for(self, program: str, pid: int) -> str:
@@ -216,10 +233,25 @@ class RecordingOptions(NamedTuple):
         )
 
         kinds = parse_what(self.what)
+        if self.probe and "probes" not in kinds:
+            kinds.append("probes")
         rate, calls = check_calls(
             kinds, check_rate(self.rate), self.stride, self.samples, self.ticks
         )
         return kinds, rate, calls
+
+    def probes(self) -> list[Probe]:
+        """Those that are set from the beginning."""
+        from sonde.record.recorder.options.probe_text import check_every, parse_probe
+        from sonde.record.shm.probe_area import MAX_PROBES
+
+        if self.probe_every is not None:
+            if not self.probe:
+                raise UsageError("--probe-every needs --probe")
+            check_every(self.probe_every)
+        if len(self.probe or []) > MAX_PROBES:
+            raise UsageError(f"--probe can be given at most {MAX_PROBES} times")
+        return [parse_probe(text, self.probe_every) for text in self.probe or []]
 
 
 def option_names() -> list[str]:

@@ -10,6 +10,7 @@ from ..tables.active_sampler import Sampling
 from ..tables.lock_table import Locks
 from ..tables.memory_maps import MemoryMaps
 from ..tables.open_lock_waits import OpenLockWaits
+from ..tables.probe_values import ProbeValues
 from ..tables.process_cpu import ProcessCpu
 from ..tables.sampled_objects import SampledObjects
 from ..tables.segment import ProcessSegment
@@ -50,6 +51,7 @@ class ProcessTables:
         self.locks = Locks(segment, contexts)
         self.open_locks = OpenLockWaits(segment, self.threads, self.locks, self.spans, lock_rows)
         self.objects = SampledObjects(segment, contexts)
+        self.probes = ProbeValues(segment, contexts, agent.area)
         self.maps = MemoryMaps(pid)
         self.types: dict[int, str] = {0: ""}
         """What classes are called, by the number the agent gave them."""

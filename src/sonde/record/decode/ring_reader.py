@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sonde.row_values import RUNNING
 
 from ..shm import layout as shm
+from ..tables.probe_values import ProbeValue
 from ..tables.sampled_objects import SampledObject
 from ..tables.spans import UnknownSpanError
 from ..tables.stacks.contexts import UNKNOWN
@@ -102,6 +103,8 @@ class RingReader:
                 elif kind == shm.REC_OBJECT_END:
                     _, _, _, _, now, number = shm.OBJECT_END.unpack_from(memory, at)
                     tables.objects.end(number, now)
+                elif kind == shm.REC_PROBE:
+                    self._probe(at, state, flags)
                 elif kind == shm.REC_CALL:
                     self._call(at, flags)
                 elif kind == shm.REC_WINDOW:
@@ -238,6 +241,21 @@ class RingReader:
         if type_ not in tables.types:
             raise UnknownTypeError(type_)
         tables.objects.set_type(number, tables.types[type_], address, which)
+
+    def _probe(self, at: int, kind: int, flags: int) -> None:
+        tables = self._tables
+        (
+            _, _, _, _, now, type_, number, probe, span, interpreter, length, text, keep, count,
+        ) = shm.PROBE.unpack_from(tables.memory, at)  # fmt: skip
+        if type_ not in tables.types:
+            raise UnknownTypeError(type_)
+        tables.spans.check(span)
+        context = self._stacks.stack_of(at, keep, count, flags, shm.PROBE.size)
+        value = ProbeValue(
+            self.thread.time, interpreter, now, context, tables.spans.row(span), kind,
+            tables.types[type_], number, decode_text(text[:length]),
+        )  # fmt: skip
+        tables.probes.value(probe, value)
 
     def _call(self, at: int, flags: int) -> None:
         _, _, step, _, number, site, keep, count, offset = shm.CALL.unpack_from(

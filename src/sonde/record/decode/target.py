@@ -58,6 +58,7 @@ class TargetProcess:
         self.threads = tables.threads
         self.cpu = tables.cpu
         self.open_locks = tables.open_locks
+        self.probes = tables.probes
         self._counted: Container[str] | None = ()
         """What is captured at the moment; None: nothing, this is a pause."""
         self.metrics: Metrics | None = None
@@ -229,6 +230,7 @@ class TargetProcess:
         """Writes what the rows of this segment are to say; the process goes on in the next."""
         self.set_capture(self._counted)
         self.threads.end_part(now)
+        self.probes.write_counts()
         self._write_unsampled(now)
 
     def start_segment(self, now: int, remap: Callable[[int], int]) -> None:
@@ -246,6 +248,7 @@ class TargetProcess:
             slot.start_segment(remap)
         self.threads.start_segment(remap)
         tables.objects.start_segment(remap)
+        tables.probes.start_segment()
         tables.spans.start_segment()
         self.open_locks.repeat(remap)
 
@@ -263,6 +266,7 @@ class TargetProcess:
             self.armed.close()
         self.drain()
         self._tables.objects.finish(*self.agent.object_share())
+        self.probes.write_counts()
         self.settle()
         self.set_capture(self._counted)
         if self.metrics is not None:

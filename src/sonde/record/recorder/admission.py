@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..decode.target import TargetProcess
 from ..shm import layout as shm
+from ..shm import probe_area
 from ..shm.agent_memory import AgentMemory
 from ..shm.lock_drain import LockRows
 from ..shm.thread_ids import ThreadIds
@@ -24,6 +25,7 @@ from . import self_armed
 from .capture_control import CaptureControl
 from .control.agent_connections import AgentConnections
 from .options.dump_triggers import DumpTriggers
+from .probe_control import ProbeControl
 from .sampling.samplers import SAMPLERS_OF
 from .self_armed import SelfArmed
 
@@ -77,6 +79,9 @@ class Admission:
         self._remote: RemoteReader | None = None
         self._steering = AgentConnections()
         self.capture = CaptureControl(config, segments.writer, target_set, self._steering)
+        has_area = bool({"probes", "steps"} & set(config["what"]))
+        self._area_size = probe_area.SIZE if has_area else 0
+        self.probes = ProbeControl(config.get("probes", []), target_set, "probes" in config["what"])
         self.origin: int | None = None
         """When the segment being written began: before the first process came in there is none."""
         self.trouble: str | None = None
@@ -206,7 +211,9 @@ class Admission:
         """A process to be recorded: give it memory, arm its threads."""
         self._make_room(pid, runtime, reason == shm.REASON_START)
         slots, ring_size = self._config["slots"], self._config["ring_size"]
-        target = self._new_target(pid, runtime, version, AgentMemory(slots, ring_size))
+        memory = AgentMemory(slots, ring_size, area_size=self._area_size)
+        target = self._new_target(pid, runtime, version, memory)
+        self.probes.set_up(target)
         capture = self.capture
         capture.order(target)
         target.agent.order_calls(**self._config["calls"])

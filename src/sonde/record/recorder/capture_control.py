@@ -33,6 +33,8 @@ _BITS = {
     "locks": shm.WHAT_LOCKS,
     "objects": shm.WHAT_OBJECTS,
     "calls": shm.WHAT_CALLS,
+    "probes": shm.WHAT_PROBES,
+    "steps": shm.WHAT_STEPS,
     "threads": 0,
 }
 
@@ -228,6 +230,11 @@ class CaptureControl:
             raise SondeError(
                 "objects cannot be enabled now; start the recording with --what +objects"
             )
+        for kind in ("probes", "steps"):
+            if kind in wanted and kind not in self._began_with:
+                raise SondeError(
+                    f"{kind} cannot be enabled now; start the recording with --what +{kind}"
+                )
         samplers = {target.armed.sampler for target in self._target_set if target.armed is not None}
         if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):
             raise SondeError(

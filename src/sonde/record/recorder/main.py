@@ -33,6 +33,7 @@ from .control.agent_socket import AgentSocket, listen, listen_for_target
 from .control.commands import COMMANDS
 from .control.control_server import ControlServer
 from .control.parent_channel import ParentChannel
+from .options.probe_text import Probe
 from .sampling.drain_schedule import DrainSchedule
 from .sampling.overhead_budget import Cost, OverheadBudget, interrupt_ns
 from .sampling.quality_counts import target_facts
@@ -281,6 +282,15 @@ class Recorder:
         if purge:
             online.purge()
         return answer
+
+    def probe(self, verb: str, probe: dict[str, Any] | None = None, number: int = 0) -> Any:
+        """Adds or removes a probe, or lists them all."""
+        probes = self._admission.probes
+        if verb == "add" and probe is not None:
+            number = probes.add(Probe(**probe))
+        elif verb == "remove":
+            probes.remove(number)
+        return {"verb": verb, "number": number, "probes": probes.rows()}
 
     # ---- whoever started us
 

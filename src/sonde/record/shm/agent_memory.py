@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from . import call_counts, walk_failures
 from . import layout as shm
+from .probe_area import ProbeArea
 from .slot_scan import SlotScan
 
 if TYPE_CHECKING:
@@ -21,11 +22,16 @@ _READER_MODE, _READER_NS = 5, 10
 
 
 class AgentMemory:
-    def __init__(self, slots: int, ring_size: int, made: int | None = None) -> None:
+    def __init__(
+        self, slots: int, ring_size: int, made: int | None = None, area_size: int = 0
+    ) -> None:
         """`made`: the descriptor of memory that the agent made; it is closed with the rest."""
         self.ring_size = ring_size
-        self.size = shm.size_of(slots, ring_size)
-        self.rings_at = self.size - slots * ring_size
+        area_at = shm.size_of(slots, ring_size)
+        self.size = area_at + area_size
+        self.rings_at = area_at - slots * ring_size
+        self.area: ProbeArea | None = None
+        """Of a session with probes or step traces."""
         if made is not None:
             self.fd = made
             self.view = memoryview(mmap.mmap(made, self.size))
@@ -37,6 +43,8 @@ class AgentMemory:
         os.ftruncate(self.fd, self.size)
         self.view = memoryview(mmap.mmap(self.fd, self.size))
         self._scan = SlotScan(self.view, slots)
+        if area_size:
+            self.area = ProbeArea(self.view, area_at)
         shm.HEADER.pack_into(
             self.view, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
         )

@@ -19,7 +19,7 @@ from sonde.row_values import (
 )
 
 MAGIC = 0x45444E53
-PROTOCOL = 12
+PROTOCOL = 13
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -32,6 +32,7 @@ WHAT_CALLS = 32
 WHAT_CHAINED = 128
 WHAT_CHECKED = 256
 WHAT_ACTIVATIONS = 512
+WHAT_PROBES, WHAT_STEPS = 1024, 2048
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 SAMPLER_SAFEPOINT, SAMPLER_CPU_TIMER = 4, 5
@@ -40,6 +41,7 @@ REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK =
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
 REC_CALL, REC_WINDOW = 15, 16
 REC_OBJECT_END, REC_OBJECT_TYPE, REC_OBJECT_SHARE = 17, 18, 19
+REC_PROBE = 20
 REC_EVENT, REC_DATA = 13, 14
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK, NOTE_ATTRIBUTE = 1, 2, 3, 4
@@ -166,6 +168,8 @@ OBJECT_TYPE = struct.Struct("<IHBB QQQ")
 OBJECT_SHARE = struct.Struct("<IHBB QQQ")
 # size kind state flags | time id
 OBJECT_END = struct.Struct("<IHBB QQ")
+# size kind value flags | time type number | probe span interpreter text_length | text | keep count
+PROBE = struct.Struct("<IHBB QQq IIII 64s II")
 # size kind which flags | time weight address | keep count | interpreter span
 EVENT = struct.Struct("<IHBB QQQ II II")
 # size kind memory flags | type offset
@@ -187,4 +191,5 @@ MESSAGE = struct.Struct("<II II")
 
 
 def size_of(slots: int, ring_size: int) -> int:
+    """Without the area of probes that may follow."""
     return HEADER_SIZE + slots * (SLOT_SIZE + ring_size)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sonde.row_values import NATIVE_MEMORY, PREEMPTED, PREEXISTING
+from sonde.row_values import NATIVE_MEMORY, PREEMPTED, PREEXISTING, VALUE_TEXT
 
 INTEGERS: dict[str, tuple[int, int]] = {
     "u8": (0, 2**8 - 1),
@@ -323,6 +323,41 @@ TABLES: tuple[Table, ...] = (
     Table(
         "object_ends",
         (Column("object", "i32", refers="objects"), _time("time", ascending=True)),
+    ),
+    # Values read at lines. Of each probe in each process: how often the line was reached, how often
+    # the value was read, what was lost, and why others could not be read ("count<tab>reason").
+    Table(
+        "probes",
+        (
+            Column("process", "u32", refers="processes"),
+            Column("file", TEXT),
+            Column("line", "u32"),
+            Column("expression", TEXT),
+            Column("every", "u32", default=1, low=1),
+            _time("added_ns", default=0),
+            _time("removed_ns", default=-1),
+            Column("hits", "u64", default=0),
+            Column("sampled", "u64", default=0),
+            Column("lost", "u64", default=0),
+            Column("places", "u32", default=0),
+            Column("trouble", TEXT, default=""),
+            Column("failures", TEXTS, default=[]),
+        ),
+    ),
+    Table(
+        "probe_values",
+        (
+            Column("probe", "u32", refers="probes"),
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("span", "i32", default=-1, refers="spans"),
+            Column("kind", "u8", default=0, high=VALUE_TEXT),
+            Column("type", "i32", default=-1, refers="types"),
+            Column("number", "i64", default=0),
+            Column("real", FLOAT, default=0.0),
+            Column("text", TEXT, default=""),
+        ),
     ),
 )
 

@@ -192,6 +192,7 @@ def _last_moment(tables: dict[str, Columns]) -> int:
             ("lock_events", "time"),
             ("objects", "time"),
             ("object_ends", "time"),
+            ("probe_values", "time"),
             ("windows", "time"),
             ("event_samples", "time"),
             ("chained", "time"),

@@ -76,6 +76,7 @@ class JoinedTables:
         self._add_calls(part, start, thread, context)
         kind = self._add_events(part, start, thread, context, span, type_)
         self._add_chained(part, start, thread, kind)
+        self._add_probes(part, start, process, thread, context, span, type_)
         self._add_samples(part.samples, start, thread, context, span)
         events = part.lock_events
         if before is not None and (events.time < 0).any():
@@ -183,6 +184,26 @@ class JoinedTables:
         )
         link = np.append(self._links.places(list(links)), -1)
         self._append("chained", part.chained, start, thread=thread, link=link, event=kind)
+
+    def _add_probes(
+        self,
+        part: Recording,
+        start: int,
+        process: Ints,
+        thread: Ints,
+        context: Ints,
+        span: Ints,
+        type_: Ints,
+    ) -> None:
+        """A probe has rows in each segment; the view adds them up."""
+        first = sum(len(table) for table in self._appended.get("probes", []))
+        table = part.probes
+        removed = np.where(table.removed_ns < 0, -1, table.removed_ns + start)
+        moved = replace(table, added_ns=table.added_ns + start, removed_ns=removed)
+        self._append("probes", moved, None, process=process)
+        probe = np.append(np.arange(len(table)) + first, -1)
+        pointed = {"thread": thread, "context": context, "span": span, "type": type_}
+        self._append("probe_values", part.probe_values, start, probe=probe, **pointed)
 
     def _add_objects(
         self, part: Recording, start: int, process: Ints, thread: Ints, context: Ints

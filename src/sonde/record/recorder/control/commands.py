@@ -27,6 +27,9 @@ class Controllable(Protocol):
     def rotate(self) -> str: ...
     def dump(self, path: str | None = None) -> str: ...
     def hot(self, top: int = 10, by: str = "context", purge: bool = False) -> dict[str, Any]: ...
+    def probe(
+        self, verb: str, probe: dict[str, Any] | None = None, number: int = 0
+    ) -> dict[str, Any]: ...
     def stop(self, note: str) -> None: ...
 
     def rotate_soon(self) -> None: ...
@@ -99,6 +102,26 @@ def _hot_of(_: Controllable, request: Request) -> dict[str, Any]:
     return {"top": request.get("top", 10), "by": request.get("by", "context")}
 
 
+def _probe_of(_: Controllable, request: Request) -> dict[str, Any]:
+    from ..options.probe_text import parse_probe
+
+    verb = request.get("verb")
+    if verb == "add":
+        every = request.get("every")
+        if every is not None and (not isinstance(every, int) or isinstance(every, bool)):
+            raise UsageError(f"invalid every {every!r}; give a whole number")
+        probe = parse_probe(_text(request, "text"), every, "probe")
+        return {"verb": "add", "probe": probe.to_config()}
+    if verb == "remove":
+        number = request.get("number")
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise UsageError(f"invalid probe {number!r}; give the number that probe list shows")
+        return {"verb": "remove", "number": number}
+    if verb == "list":
+        return {"verb": "list"}
+    raise UsageError(f"invalid probe command {verb!r}; valid commands: add, list, remove")
+
+
 def _end_of(_: Controllable, __: Request) -> dict[str, Any]:
     return {"note": "detached"}
 
@@ -157,6 +180,7 @@ COMMANDS = {
     "rotate": Command(_rotate, _nothing),
     "dump": Command(_dump, _file_of),
     "hot": Command(_method(Controllable.hot), _hot_of),
+    "probe": Command(_method(Controllable.probe), _probe_of),
     "stop": Command(_method(Controllable.stop), _end_of, ends=True),
     "detach": Command(_method(Controllable.stop), _end_of, ends=True),
     "rotate_soon": Command(_method(Controllable.rotate_soon)),

@@ -11,11 +11,12 @@ from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
 from .modes import Mode
+from .probe_text import Probe
 from .segment_storage import memory_files
 
 DEFAULT_RATE = 1000
 MAX_RATE = 20_000
-KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls")
+KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls", "probes")
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
@@ -57,6 +58,8 @@ class Options:
     """Bytes for the profile that can be asked for while it runs; None: as the mode has it."""
     memory: list[int] | None = None
     """Files of ours for mode wrap, which outlive the recorder."""
+    probes: list[Probe] = field(default_factory=list)
+    """Set from the beginning; they need "probes" in `what`."""
     session: dict[str, Any] | None = None
     """The session that this recorder goes on with, and the number of its first segment."""
 

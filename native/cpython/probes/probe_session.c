@@ -1,0 +1,108 @@
+#define _GNU_SOURCE
+#include "cpython/probes/probe_session.h"
+
+#include "core/base/worker.h"
+#include "core/session/session.h"
+#include "cpython/frames/frames.h"
+#include "cpython/probes/line_probes.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS 200000000L
+
+static bool started;
+static _Atomic bool stopping;
+
+// ---- the thread
+
+static void *await_orders(void *unused);
+static void wake(void);
+static uint8_t worker_stack[128 << 10] __attribute__((aligned(64)));
+static sonde_worker worker = {.name = SONDE_THREAD_PREFIX "probes",
+                              .body = await_orders,
+                              .wake = wake,
+                              .stack = worker_stack,
+                              .stack_size = sizeof worker_stack};
+
+// The recorder wakes it, too: the futex lies in the memory they share.
+static void wake(void)
+{
+    sonde_probe_area *area = sonde.area;
+    if (area)
+        syscall(SYS_futex, &area->orders, FUTEX_WAKE, 1);
+}
+
+static void apply(void)
+{
+    if (!Py_IsInitialized() || interpreter_is_finalizing())
+        return;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    if (!sonde_worker_is_stopping(&worker))
+        sonde_line_probes_apply();
+    PyGILState_Release(gil);
+}
+
+static void *await_orders(void *unused)
+{
+    (void)unused;
+    sonde_exclude_current_thread();
+    sonde_probe_area *area = sonde.area; // which stays mapped until this thread has ended
+    while (!sonde_worker_is_stopping(&worker)) {
+        uint32_t applied = atomic_load(&area->applied);
+        if (atomic_load(&area->orders) == applied) {
+            struct timespec time = {0, LOOK_NS};
+            syscall(SYS_futex, &area->orders, FUTEX_WAIT, applied, &time, NULL, 0);
+        }
+        if (atomic_load(&area->orders) != applied && !sonde_worker_is_stopping(&worker))
+            apply();
+        sonde_exit_if_last();
+    }
+    return NULL;
+}
+
+// ---- sessions
+
+static void begin(void)
+{
+    started = true;
+    sonde_worker_start(&worker);
+}
+
+void sonde_probes_start(void)
+{
+    if (!sonde.area || !(sonde.config.what & SONDE_WHAT_PROBES))
+        return;
+    sonde_line_probes_apply();
+    begin();
+}
+
+bool sonde_probes_stop(void)
+{
+    if (!started)
+        return true;
+    if (atomic_exchange(&stopping, true))
+        return false;
+    PyThreadState *state = PyEval_SaveThread(); // the thread may wait for the GIL
+    sonde_worker_stop(&worker);
+    PyEval_RestoreThread(state);
+    sonde_line_probes_remove();
+    started = false;
+    atomic_store(&stopping, false);
+    return true;
+}
+
+void sonde_probes_forked(bool followed)
+{
+    if (!started)
+        return;
+    sonde_worker_forked(&worker);
+    atomic_store(&stopping, false);
+    started = false;
+    if (!followed || !sonde.area)
+        return;
+    sonde_line_probes_forked();
+    begin();
+}
