@@ -82,7 +82,7 @@ soak: build jars page $(VENV)/test-ready ## storms, long statistics, and every t
 
 # Tests of a file share recordings. Those that record wait now and then; those of the truth hold
 # shares of time against each other, and have a processor each where there are two.
-SPREAD := --dist loadfile
+SPREAD := --dist loadfile --no-loadscope-reorder
 # Many tests record real processes on a real machine, where something else may want the processor
 # just then, and in a virtual one the host's other guests may for a while. What failed is tried once
 # more, alone and with fresh recordings; both are shown.

@@ -9,6 +9,7 @@ of them run, and the tests marked `soak`, too: storms, long statistics, more of 
 from __future__ import annotations
 
 import functools
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,38 @@ from environments import Environment, environment_of
 from java import Jdk, all_jdks, compiled
 from launching import TARGETS, Interpreter
 from shared import run_folder
+
+LONG_FILES = (
+    "agent/test_sanitized.py",
+    "attach/test_attach_many.py",
+    "hotspot/test_hotspot.py",
+    "hotspot/test_hotspot_programs.py",
+    "hotspot/test_hotspot_walks.py",
+    "hotspot/test_hotspot_without_perf.py",
+    "options/test_modes.py",
+    "programs/test_celery.py",
+    "programs/test_gunicorn_django.py",
+    "programs/test_numerics.py",
+    "pytest/test_plugin.py",
+    "sampling/test_samplers.py",
+    "tests/test_docs_commands.py",
+    "tests/test_examples.py",
+    "tests/test_tutorials.py",
+    "transparency/test_tools.py",
+    # Of the finished data, and of the truth.
+    "fleet/test_s3.py",
+    "fleet/test_spark.py",
+    "fleet/test_store.py",
+    "locks/test_waits.py",
+    "read/test_fuzz.py",
+    "truth/test_accounts.py",
+    "truth/test_calls.py",
+    "truth/test_hotspot_locks.py",
+)
+
+# A shell that runs something in the background makes it ignore Ctrl-C, and all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _asked: set[str] = set()
 
@@ -43,13 +76,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("python", versions, indirect=True, scope="session")
 
 
+@pytest.hookimpl(trylast=True)  # after pytest has put tests with the same fixtures side by side
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # What takes long begins first: at the end all workers are then done at about the same time.
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONG_FILES))
     if config.getoption("soak"):
         return
-    left_out = [item for item in items if item.get_closest_marker("soak")]
+    left_out = [item for item in items if _is_for_soak(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+        items[:] = [item for item in items if not _is_for_soak(item)]
+
+
+def _is_for_soak(item: pytest.Item) -> bool:
+    if item.get_closest_marker("soak"):
+        return True
+    # Of a set of parameters; a test's own is applied where it gets its interpreters.
+    enough = item.get_closest_marker("versions")
+    parameters = (
+        item.callspec.params
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else {}
+    )
+    return enough is not None and parameters.get("python", enough.args[0]) not in enough.args
 
 
 @pytest.fixture(scope="session")

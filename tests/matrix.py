@@ -20,6 +20,11 @@ OWN = (f"{sys.version_info[0]}.{sys.version_info[1]}",)
 """For large programs that are to be tried, one version of which is enough."""
 
 
+def on_both_ends(*values: object) -> ParameterSet:
+    """One more set of parameters, which the oldest and the newest are enough for."""
+    return pytest.param(*values, marks=pytest.mark.versions(*OLDEST_AND_NEWEST))
+
+
 def soak(*values: object) -> ParameterSet:
     """One more set of parameters, for `--soak` only."""
     return pytest.param(*values, marks=pytest.mark.soak)

@@ -61,6 +61,7 @@ def test_a_program_sees_nothing_of_it(python: Interpreter, tmp_path: Path) -> No
         compare(target, tmp_path, 5)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_busy_server_goes_on(python: Interpreter, tmp_path: Path) -> None:
     with Target(python, PROGRAM, "server") as target:
         compare(target, tmp_path, 4)
@@ -82,6 +83,7 @@ def test_forked_children_inherit_nothing(python: Interpreter, tmp_path: Path) ->
         assert after["forks"] > 0
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_it_waits_for_a_collection(python: Interpreter, tmp_path: Path) -> None:
     with Target(python, PROGRAM) as target:
         say(target, "collect")
@@ -92,6 +94,7 @@ def test_it_waits_for_a_collection(python: Interpreter, tmp_path: Path) -> None:
         assert target.process.stdout.readline() == "null\n"
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize(("function", "what"), [("pause", "hung"), ("abort", "crashed")])
 def test_a_type_that_cannot_be_walked_is_named(
     python: Interpreter,
@@ -111,6 +114,7 @@ def test_a_type_that_cannot_be_walked_is_named(
         assert len(snapshot(target, tmp_path / "heap.sonde")) > 5000
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_sub_interpreters(python: Interpreter, tmp_path: Path) -> None:
     """One with a GIL of its own goes on meanwhile: it is left out, and sonde says so."""
     with Target(python, TARGETS / "heap_interpreters.py", options=("-W", "ignore")) as target:
@@ -123,6 +127,7 @@ def test_sub_interpreters(python: Interpreter, tmp_path: Path) -> None:
         assert target.alive
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("way", ["alone", "recorded"])
 def test_the_commands(python: Interpreter, way: str, tmp_path: Path) -> None:
     with Target(python, PROGRAM, "server") as target:

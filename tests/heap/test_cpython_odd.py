@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from attaching import Target
 from heap.capturing import snapshot, words
 from launching import TARGETS, Interpreter
+from matrix import OLDEST_AND_NEWEST
 from sonde.heap.graph import HeapGraph
 from sonde.heap.snapshot import Snapshot
 from sonde.views.heap.dominators import dominators
@@ -20,6 +23,7 @@ def all_of(heap: Snapshot, type_: str) -> list[int]:
     return [at for at, kind in enumerate(heap.type.tolist()) if kind == number]
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_every_view_of_an_odd_heap(python: Interpreter, tmp_path: Path) -> None:
     with Target(python, TARGETS / "heap_odd.py", "odd") as target:
         heap = snapshot(target, tmp_path / "odd.sonde")

@@ -11,6 +11,7 @@ import pytest
 from heap.heaps import SESSIONS, Dumps, dump_leaks
 from heap.made_up import MadeUpDump, small
 from java import Jdk
+from matrix import soak
 from sonde.errors import SondeError
 from sonde.heap.graph import HeapGraph
 from sonde.heap.hprof import read
@@ -69,10 +70,11 @@ def test_a_small_heap(id_size: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("id_size", [4, 8])
-def test_a_file_that_ends_anywhere(id_size: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [5, soak(1)])
+def test_a_file_that_ends_anywhere(id_size: int, step: int, tmp_path: Path) -> None:
     whole = small(id_size).bytes()
     found = []
-    for size in range(len(whole)):
+    for size in range(0, len(whole), step):
         path = written(tmp_path / "cut.hprof", whole[:size])
         try:
             snapshot = read(path)

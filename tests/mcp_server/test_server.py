@@ -219,36 +219,44 @@ def test_every_view_answers_within_its_bound(server: Server) -> None:
         assert len(found.text) <= MAX_CHARACTERS
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "sentence"),
-    [
-        ("findings", {}, "findings needs the argument recording: its name, as list_recordings"),
-        ("findings", {"recording": "../x.sonde"}, "'../x.sonde' is outside of the folder that is"),
-        ("findings", {"recording": "none.sonde"}, "none.sonde does not exist; list_recordings"),
-        ("findings", {"recording": "program.py"}, "is not a sonde recording"),
-        ("findings", {"recording": 3}, "invalid recording 3; give a text"),
-        ("view", {"view": "pie"}, "invalid view 'pie'; give one of: flat, tree, "),
-        ("view", {"view": "flat", "colour": 1}, "view has no argument 'colour'; its arguments are"),
-        ("view", {"view": "flat", "limit": 0}, "invalid limit 0; give at least 1"),
-        ("view", {"view": "flat", "limit": True}, "invalid limit True; give a whole number"),
-        ("view", {"view": "flat", "start": 999}, "start 999 is beyond the end of the recording"),
-        ("view", {"view": "flat", "start": 1, "end": 0.5}, "the time range is empty: its end, 0.5"),
-        ("view", {"view": "flat", "thread": "nobody"}, "no thread 'nobody' in "),
-        ("view", {"view": "flat", "span": "nowhere"}, "no span 'nowhere'"),
-        ("view", {"view": "flat", "function": "spim"}, "no function 'spim' in this part of the"),
-        ("view", {"view": "threads", "time": "wall"}, "time does not apply to the view threads;"),
-        ("view", {"view": "flat", "by": "lock"}, "by does not apply to the view flat; valid views"),
-        ("view", {"view": "tree", "offset": 5}, "a tree has no next rows; give a greater limit"),
-        ("view", {"view": "tprof"}, "is not a recording of the whole machine"),
-        ("source_lines", {"function": "time.thread_time"}, "has no source lines"),
-        ("diff", {"base": "base.sonde"}, "diff needs the argument new: "),
-        ("delete", {}, "no tool 'delete'; the tools are: list_recordings, "),
-    ],
-)
-def test_bad_arguments(server: Server, tool: str, arguments: dict[str, Any], sentence: str) -> None:
-    if tool in ("view", "source_lines"):
-        arguments = {"recording": "new.sonde", **arguments}
-    found = server.call(tool, **arguments)
+BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
+    ("findings", {}, "findings needs the argument recording: its name, as list_recordings"),
+    ("findings", {"recording": "../x.sonde"}, "'../x.sonde' is outside of the folder that is"),
+    ("findings", {"recording": "none.sonde"}, "none.sonde does not exist; list_recordings"),
+    ("findings", {"recording": "program.py"}, "is not a sonde recording"),
+    ("findings", {"recording": 3}, "invalid recording 3; give a text"),
+    ("view", {"view": "pie"}, "invalid view 'pie'; give one of: flat, tree, "),
+    ("view", {"view": "flat", "colour": 1}, "view has no argument 'colour'; its arguments are"),
+    ("view", {"view": "flat", "limit": 0}, "invalid limit 0; give at least 1"),
+    ("view", {"view": "flat", "limit": True}, "invalid limit True; give a whole number"),
+    ("view", {"view": "flat", "start": 999}, "start 999 is beyond the end of the recording"),
+    ("view", {"view": "flat", "start": 1, "end": 0.5}, "the time range is empty: its end, 0.5"),
+    ("view", {"view": "flat", "thread": "nobody"}, "no thread 'nobody' in "),
+    ("view", {"view": "flat", "span": "nowhere"}, "no span 'nowhere'"),
+    ("view", {"view": "flat", "function": "spim"}, "no function 'spim' in this part of the"),
+    ("view", {"view": "threads", "time": "wall"}, "time does not apply to the view threads;"),
+    ("view", {"view": "flat", "by": "lock"}, "by does not apply to the view flat; valid views"),
+    ("view", {"view": "tree", "offset": 5}, "a tree has no next rows; give a greater limit"),
+    ("view", {"view": "tprof"}, "is not a recording of the whole machine"),
+    ("source_lines", {"function": "time.thread_time"}, "has no source lines"),
+    ("diff", {"base": "base.sonde"}, "diff needs the argument new: "),
+    ("delete", {}, "no tool 'delete'; the tools are: list_recordings, "),
+]
+
+
+@pytest.fixture(scope="module")
+def refusals(server: Server) -> list[Answer]:
+    """The answers to all of them, by one server."""
+    calls = []
+    for tool, arguments, _ in BAD_CALLS:
+        of_one = {"recording": "new.sonde"} if tool in ("view", "source_lines") else {}
+        calls.append((tool, {**of_one, **arguments}))
+    return server.calls(*calls)
+
+
+@pytest.mark.parametrize("number", range(len(BAD_CALLS)))
+def test_bad_arguments(refusals: list[Answer], number: int) -> None:
+    found, sentence = refusals[number], BAD_CALLS[number][2]
     assert found.failed
     assert sentence in found.text
     assert "\n" not in found.text

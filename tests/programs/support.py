@@ -17,6 +17,7 @@ import numpy as np
 
 from attaching import attach_to, until
 from launching import SONDE, TIMEOUT_S, clean_environment
+from matrix import soak
 from sonde.record.targets.session_registry import running
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
@@ -29,6 +30,8 @@ Keep = Callable[[str], Path]
 WAITS = ("--what", "cpu,waits,locks")
 CALLS = ("--what", "cpu,calls")
 MODES: dict[str, tuple[str, ...]] = {"default": (), "waits": WAITS, "calls": CALLS}
+TRIED_MODES = (soak("default"), "waits", "calls")
+"""Of each program; all that is recorded by default is also recorded with `waits`."""
 
 MARK = "TEST_PROGRAM_MARK"
 # Stacks that cannot be decoded, and samples that are lost: at most this share of a recording.

@@ -21,6 +21,7 @@ from programs.support import (
     APPS,
     CALLS,
     MODES,
+    TRIED_MODES,
     WAITS,
     Keep,
     Program,
@@ -151,7 +152,7 @@ def plain(
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRIED_MODES)
 def test_a_worker_that_sonde_runs(
     python: Interpreter, pool: str, plain: dict[str, Any], keep: Keep, tmp_path: Path, mode: str
 ) -> None:

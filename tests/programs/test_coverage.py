@@ -13,7 +13,7 @@ import pytest
 from environments import wheels
 from launching import TIMEOUT_S, Interpreter, clean_environment
 from matrix import NEWEST, OLDEST_AND_NEWEST
-from programs.support import APPS, MODES, Keep, alone, check_quality, share_in
+from programs.support import APPS, MODES, TRIED_MODES, Keep, alone, check_quality, share_in
 
 pytestmark = pytest.mark.versions(NEWEST)
 
@@ -68,7 +68,7 @@ def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRIED_MODES)
 @pytest.mark.parametrize("core", CORES)
 def test_the_data_file_is_the_same(
     python: Interpreter, plain: dict[str, Any], keep: Keep, tmp_path: Path, core: str, mode: str

@@ -15,6 +15,7 @@ from programs.support import (
     APPS,
     CALLS,
     MODES,
+    TRIED_MODES,
     Keep,
     Program,
     RunningProgram,
@@ -112,7 +113,7 @@ def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRIED_MODES)
 def test_breakpoints_are_hit(
     python: Interpreter, plain: dict[str, Any], keep: Keep, tmp_path: Path, mode: str
 ) -> None:

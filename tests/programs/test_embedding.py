@@ -14,6 +14,7 @@ from launching import TIMEOUT_S, Interpreter
 from programs.support import (
     APPS,
     MODES,
+    TRIED_MODES,
     Keep,
     alone,
     check_quality,
@@ -69,7 +70,7 @@ def home(python: Interpreter) -> dict[str, str]:
     return {"PATH": f"{Path(python.path).parent}:/usr/bin:/bin"}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRIED_MODES)
 def test_a_program_with_python_inside(
     python: Interpreter,
     program: Path,

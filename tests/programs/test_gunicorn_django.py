@@ -15,6 +15,7 @@ from matrix import NEWEST, OLDEST_AND_NEWEST, soak
 from programs.support import (
     APPS,
     MODES,
+    TRIED_MODES,
     WAITS,
     Keep,
     Program,
@@ -109,7 +110,7 @@ def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRIED_MODES)
 def test_a_site_lives_as_it_does_alone(
     python: Interpreter, plain: dict[str, Any], keep: Keep, tmp_path: Path, mode: str
 ) -> None:

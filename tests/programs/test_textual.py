@@ -17,6 +17,7 @@ from programs.support import (
     APPS,
     CALLS,
     MODES,
+    TRIED_MODES,
     WAITS,
     Keep,
     Program,
@@ -64,7 +65,7 @@ def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRIED_MODES)
 def test_an_application_that_sonde_runs(
     python: Interpreter, plain: dict[str, Any], keep: Keep, tmp_path: Path, mode: str
 ) -> None:

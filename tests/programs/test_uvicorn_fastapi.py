@@ -16,6 +16,7 @@ from programs.support import (
     APPS,
     CALLS,
     MODES,
+    TRIED_MODES,
     WAITS,
     Keep,
     Program,
@@ -92,7 +93,7 @@ def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRIED_MODES)
 def test_an_application_lives_as_it_does_alone(
     python: Interpreter, plain: dict[str, Any], keep: Keep, tmp_path: Path, mode: str
 ) -> None:

@@ -268,21 +268,25 @@ def test_wrong_options_are_one_sentence(suite: Suite, options: list[str], senten
     assert "INTERNALERROR" not in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize(
-    ("mark", "sentence"),
-    [
-        ("0.2", "invalid mark sonde; valid arguments: max_share="),
-        ("", "invalid mark sonde; valid arguments: max_share="),
-        ("max_shares={'a': 1}", "invalid mark sonde; valid arguments: max_share="),
-        ("max_share=0.2", "invalid max_share 0.2; give a dict"),
-        ("max_share={'a': 20}", "invalid max_share {'a': 20}; give a dict"),
-        ("max_lock_wait='1s'", "invalid max_lock_wait '1s'; give a number of seconds"),
-    ],
-)
-def test_wrong_marks_are_one_sentence(suite: Suite, mark: str, sentence: str) -> None:
-    suite.write(f"import pytest\n@pytest.mark.sonde({mark})\ndef test_it(): pass\n")
+WRONG_MARKS = [
+    ("0.2", "invalid mark sonde; valid arguments: max_share="),
+    ("", "invalid mark sonde; valid arguments: max_share="),
+    ("max_shares={'a': 1}", "invalid mark sonde; valid arguments: max_share="),
+    ("max_share=0.2", "invalid max_share 0.2; give a dict"),
+    ("max_share={'a': 20}", "invalid max_share {'a': 20}; give a dict"),
+    ("max_lock_wait='1s'", "invalid max_lock_wait '1s'; give a number of seconds"),
+]
+
+
+def test_wrong_marks_are_one_sentence(suite: Suite) -> None:
+    tests = [
+        f"@pytest.mark.sonde({mark})\ndef test_{number}(): pass\n"
+        for number, (mark, _) in enumerate(WRONG_MARKS)
+    ]
+    suite.write("import pytest\n" + "".join(tests))
     done = suite.run("--sonde")
     assert done.returncode == 1
-    assert f"\ntest_suite.py::test_it: {sentence}" in done.stdout
-    assert "1 error" in done.stdout
+    for number, (_, sentence) in enumerate(WRONG_MARKS):
+        assert f"\ntest_suite.py::test_{number}: {sentence}" in done.stdout
+    assert f"{len(WRONG_MARKS)} errors" in done.stdout
     assert "Traceback" not in done.stderr + done.stdout

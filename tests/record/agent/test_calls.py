@@ -151,6 +151,7 @@ def test_a_tool_id_of_its_own_or_none(
     assert "every tool id" in " ".join(sonde("report", f"{path}.2", "quality").stdout.split())
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("children", [True, False])
 def test_programs_that_count_themselves_and_fork(
     python: Interpreter, keep: Keep, children: bool

@@ -9,6 +9,7 @@ import pytest
 
 from environments import greenlets
 from launching import TARGETS, Interpreter, clean_environment, must_run
+from matrix import on_both_ends
 from sonde.recording.tables import Recording
 
 Keep = Callable[[str], Path]
@@ -16,7 +17,7 @@ Keep = Callable[[str], Path]
 RED, BLUE = {"red", "red_main"}, {"blue", "blue_main"}
 
 
-@pytest.mark.parametrize("stacks", ["checked", "whole"])
+@pytest.mark.parametrize("stacks", ["whole", on_both_ends("checked")])
 def test_stacks_of_greenlets_are_never_mixed(python: Interpreter, keep: Keep, stacks: str) -> None:
     run = must_run(
         keep(f"greenlets-{python.version}-{stacks}"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from launching import TARGETS, Interpreter, must_run
+from matrix import OLDEST_AND_NEWEST
 from sonde.row_values import NATIVE_MEMORY
 from sonde.views.objects.objects import ObjectsRow, objects
 from sonde.views.objects.sampled import CONFIDENCE
@@ -56,6 +57,7 @@ def test_buffers_of_arrays(tmp_path: Path) -> None:
     assert row.survival.live_bytes == pytest.approx(told["alive"], abs=margin)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_memory_of_a_library(python: Interpreter, tmp_path: Path) -> None:
     asked = subprocess.run([python.path, "-c", "import sqlite3"], capture_output=True, check=False)
     if asked.returncode:
@@ -65,6 +67,7 @@ def test_memory_of_a_library(python: Interpreter, tmp_path: Path) -> None:
     assert sum(row.estimated_bytes for name, row in rows.items() if "sqlite3" in name) > 15e6
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_memory_of_a_library_that_ctypes_loads(python: Interpreter, tmp_path: Path) -> None:
     asked = subprocess.run([python.path, "-c", "import ctypes"], capture_output=True, check=False)
     if asked.returncode:

@@ -8,7 +8,7 @@ import pytest
 
 from attaching import Target, attached, has_agent
 from launching import TARGETS, Interpreter, must_run
-from matrix import soak
+from matrix import OLDEST_AND_NEWEST, soak
 from sonde.views.objects.objects import objects
 from sonde.views.objects.sampled import CONFIDENCE
 from sonde.views.quality import quality
@@ -38,6 +38,7 @@ def test_live_bytes_are_those_that_a_program_keeps(python: Interpreter, tmp_path
     assert set(counters["object_types_at_least"]) == found
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_program_may_trace_its_memory_at_the_same_time(
     python: Interpreter, tmp_path: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_a_program_may_trace_its_memory_at_the_same_time(
         assert len(run.recording.objects)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("allocator", ["debug", "malloc"])
 def test_another_allocator_is_reported(
     python: Interpreter, tmp_path: Path, allocator: str, monkeypatch: pytest.MonkeyPatch
@@ -59,6 +61,7 @@ def test_another_allocator_is_reported(
     assert "PYTHONMALLOC" in run.err
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("times", [3, soak(100)])
 def test_a_busy_program_is_attached_to_again_and_again(
     python: Interpreter, tmp_path: Path, times: int
@@ -76,6 +79,7 @@ def test_a_busy_program_is_attached_to_again_and_again(
     assert (code, out.strip()) == (0, "right"), err
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_children_are_recorded(python: Interpreter, tmp_path: Path) -> None:
     code = (
         "import os\n"
@@ -92,6 +96,7 @@ def test_children_are_recorded(python: Interpreter, tmp_path: Path) -> None:
     assert len(processes) == 4
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_sub_interpreters_allocate(python: Interpreter, tmp_path: Path) -> None:
     if python.minor < 13:
         module = "_xxsubinterpreters"

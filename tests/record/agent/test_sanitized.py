@@ -150,6 +150,7 @@ freed by thread T3 here:
     assert not _is_by_design(first, 11)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_starts_and_stops_under_load(environment: Environment) -> None:
     done = _run(environment, [str(TARGETS / "restarts.py"), "100"])
     assert done.returncode == 0, done.stderr[-3000:]

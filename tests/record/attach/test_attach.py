@@ -56,6 +56,7 @@ def test_threads_that_ran_before_are_recorded(python: Interpreter, keep: Keep) -
     check_as_before(before, after)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_fork_is_warned_of_the_programs_own_threads_only(python: Interpreter, keep: Keep) -> None:
     """From 3.12 on os.fork() looks how many threads there are."""
     warned = "DeprecationWarning" if python.minor >= 12 else ""
@@ -160,6 +161,7 @@ def test_the_same_as_from_the_start(python: Interpreter, keep: Keep) -> None:
 # ---- ends
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_ctrl_c_ends_it_and_the_target_goes_on(python: Interpreter, keep: Keep) -> None:
     path = keep("interrupted")
     with Target(python, PROGRAM, "0") as target:
@@ -175,6 +177,7 @@ def test_ctrl_c_ends_it_and_the_target_goes_on(python: Interpreter, keep: Keep) 
     assert read(path).warnings == []
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_target_that_is_killed_ends_it(python: Interpreter, keep: Keep) -> None:
     path = keep("killed")
     with Target(python, PROGRAM, "0") as target:
@@ -189,6 +192,7 @@ def test_a_target_that_is_killed_ends_it(python: Interpreter, keep: Keep) -> Non
     assert len(recording.samples) > 0
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_recorder_that_is_killed_leaves_a_clean_target(python: Interpreter, keep: Keep) -> None:
     path = keep("orphaned")
     with Target(python, PROGRAM, "0") as target:

@@ -67,6 +67,7 @@ def agent_copies(pid: int) -> set[str]:
     return {line.split()[4] for line in lines if "libsonde-cpython" in line}
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_into_a_container(python: Interpreter, keep: Keep) -> None:
     """Its own mounts, in which there is no sonde and another /tmp, and its own process ids."""
     hide = f'mount -t tmpfs none {FOLDER} && mount -t tmpfs none /tmp && exec "$@"'

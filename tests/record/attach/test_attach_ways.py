@@ -12,6 +12,7 @@ import pytest
 
 from attaching import Target, attach, attached, begun, has_agent, traced, until
 from launching import TIMEOUT_S, Interpreter, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.errors import SondeError
 from sonde.record.system import perf_events
 from sonde.recording.reader import read
@@ -109,6 +110,7 @@ def test_a_process_is_entered_by_ptrace(python: Interpreter, keep: Keep, program
         assert "spinner" in run.recording.threads.name
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_thread_that_gets_a_signal_at_each_switch(python: Interpreter, keep: Keep) -> None:
     """As one has that was just forked from a program whose waits are recorded."""
     path = keep("signalled")
@@ -127,6 +129,7 @@ def test_a_thread_that_gets_a_signal_at_each_switch(python: Interpreter, keep: K
     assert entered(path) == "ptrace"
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_one_that_is_traced_and_may_not_be_asked_is_read(python: Interpreter, keep: Keep) -> None:
     path = keep("disabled")
     # Before 3.14 an option that is not known is ignored.
@@ -137,6 +140,7 @@ def test_one_that_is_traced_and_may_not_be_asked_is_read(python: Interpreter, ke
     assert (entered(path), run.recording.quality["sampler"]) == ("nothing", "remote")
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_traced_process_is_asked_or_read_from_outside(python: Interpreter, keep: Keep) -> None:
     path = keep("traced")
     with Target(python, "-c", SPINS) as target, traced(target.pid) as tracer:
@@ -159,6 +163,7 @@ def test_from_outside_if_asked_for(python: Interpreter, keep: Keep) -> None:
     assert len(run.recording.samples) > 20
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_forked_children_are_followed(python: Interpreter, keep: Keep) -> None:
     path = keep("forks")
     with Target(python, "-c", FORKS, options=("-W", "ignore")) as target:
@@ -187,6 +192,7 @@ def _processes(path: Path) -> list[int]:
         return []  # nothing was written yet
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_another_program_is_executed_unharmed(python: Interpreter, keep: Keep) -> None:
     path = keep("execs")
     with Target(python, "-c", EXECS) as target:

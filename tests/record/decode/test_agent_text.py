@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from launching import Interpreter, run_command
+from matrix import OLDEST_AND_NEWEST
 from sonde.record.decode.agent_text import decode_text
 
 WORK = """
@@ -34,6 +35,7 @@ def test_decoding(raw: bytes, text: str) -> None:
     assert decode_text(raw) == text
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_byte_of_a_path_reads_as_one(python: Interpreter, tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)

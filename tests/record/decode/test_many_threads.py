@@ -33,6 +33,7 @@ def test_threads_that_wait_share_a_scan_for_holders(python: Interpreter, tmp_pat
     assert ran.told["walks"] < threads * threads / 4
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_waits_found_by_an_attach_share_a_scan_for_holders(
     python: Interpreter, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from launching import Interpreter, sonde
+from matrix import OLDEST_AND_NEWEST
 from rings import ORIGIN, RING, Ring
 from sonde.record.decode.target import TargetProcess
 from sonde.record.recorder.options import options
@@ -282,6 +283,7 @@ print(json.dumps(len(ids)))
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_rings_that_lose_most_of_it(
     python: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

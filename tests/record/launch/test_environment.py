@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from launching import TIMEOUT_S, Interpreter, clean_environment, must_run
+from matrix import OLDEST_AND_NEWEST
 
 Keep = Callable[[str], Path]
 
@@ -34,6 +35,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_no_program_sees_them(python: Interpreter, keep: Keep) -> None:
     command = [python.path, "-c", SEES]
     environment = clean_environment(MINE="kept", LD_PRELOAD="")
@@ -104,6 +106,7 @@ int main(int argc, char **argv)
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("options", [(), ("--no-children",)])
 def test_children_of_system_and_popen(
     python: Interpreter, keep: Keep, tmp_path: Path, options: tuple[str, ...]
@@ -127,6 +130,7 @@ __asm__(".section .note.go.buildid,\\"a\\",@note\\n"
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("kind", ["static", "go"])
 def test_children_of_programs_that_cannot_be_entered(
     python: Interpreter, keep: Keep, tmp_path: Path, kind: str

@@ -12,7 +12,7 @@ import pytest
 
 from attaching import Target, attached
 from launching import TARGETS, TIMEOUT_S, Interpreter, Run, clean_environment, run_command
-from matrix import OLDEST_AND_NEWEST
+from matrix import OLDEST_AND_NEWEST, on_both_ends
 from sonde.record.system import native_libraries
 
 Keep = Callable[[str], Path]
@@ -22,8 +22,8 @@ Result = tuple[int, str, list[str]]
 PROGRAM = ("-W", "ignore::DeprecationWarning", str(TARGETS / "starts.py"))
 ALLOCATORS = (
     ("PYTHONMALLOC=debug", "cpu,locks"),
-    ("PYTHONMALLOC=pymalloc_debug", "cpu,waits,locks"),
-    ("PYTHONMALLOC=malloc", "cpu"),
+    on_both_ends("PYTHONMALLOC=pymalloc_debug", "cpu,waits,locks"),
+    on_both_ends("PYTHONMALLOC=malloc", "cpu"),
     ("PYTHONDEVMODE=1", "calls"),
 )
 
@@ -97,6 +97,7 @@ def test_without_a_recorder_or_an_agent(python: Interpreter, tmp_path: Path, mis
     assert under[0] == 3
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("allocators", ["debug", "malloc"])
 def test_attach(python: Interpreter, keep: Keep, allocators: str) -> None:
     with Target(python, TARGETS / "attached.py", "0", env={"PYTHONMALLOC": allocators}) as target:
@@ -138,6 +139,7 @@ def shared_library(python: Interpreter) -> str:
     return library
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("kind", ["global", "local", "plugin", "bootloader"])
 def test_a_library_that_is_loaded_late(
     python: Interpreter, keep: Keep, embedding: str, tmp_path: Path, kind: str
@@ -174,6 +176,7 @@ over.append(True)
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("kind", ["global", "local"])
 def test_attach_to_a_library_that_is_loaded_late(
     python: Interpreter, keep: Keep, embedding: str, kind: str

@@ -11,6 +11,7 @@ import pytest
 
 from attaching import Target, attach, has_agent, until
 from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
+from matrix import OLDEST_AND_NEWEST
 
 Keep = Callable[[str], Path]
 
@@ -40,6 +41,7 @@ def test_in_a_program_that_is_run(python: Interpreter, keep: Keep, what: str) ->
     assert run.recording.quality["waits"] > 10 * TURNS
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("what", WHAT)
 def test_in_a_program_that_is_attached_to(python: Interpreter, keep: Keep, what: str) -> None:
     with Target(python, PROGRAM, str(TURNS)) as target:
@@ -51,6 +53,7 @@ def test_in_a_program_that_is_attached_to(python: Interpreter, keep: Keep, what:
     check(json.loads(out.strip().splitlines()[-1]))
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("what", WHAT_BUSY)
 def test_beside_threads_that_compute(python: Interpreter, keep: Keep, what: str) -> None:
     command = [python.path, PROGRAM, str(BUSY_TURNS), str(BUSY_THREADS)]
@@ -65,6 +68,7 @@ def check_beside_threads(python: Interpreter, told: dict[str, Any]) -> None:
     check(told, BUSY_TURNS, told["early"] if python.version == "3.11" else 0)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_beside_threads_that_compute_and_are_attached_to(python: Interpreter, keep: Keep) -> None:
     with Target(python, PROGRAM, str(BUSY_TURNS), str(BUSY_THREADS)) as target:
         by = attach(target.pid, keep("interrupts"))  # which enters meanwhile

@@ -10,6 +10,7 @@ import pytest
 
 from attaching import Target, attach, has_agent, until
 from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
+from matrix import OLDEST_AND_NEWEST
 
 Keep = Callable[[str], Path]
 
@@ -26,11 +27,13 @@ def check(code: int, out: str, err: str) -> None:
     assert sorted(line for line in lines if line in "relm") == sorted("rel" * TURNS + "m")
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_without_sonde(python: Interpreter) -> None:
     with Target(python, PROGRAM, str(TURNS), "end") as target:
         check(*target.end("go\n"))
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("what", ["cpu,waits", "cpu,waits,locks"])
 def test_in_a_program_that_is_run(python: Interpreter, keep: Keep, what: str) -> None:
     command = [python.path, PROGRAM, str(TURNS), "end"]
@@ -39,6 +42,7 @@ def test_in_a_program_that_is_run(python: Interpreter, keep: Keep, what: str) ->
     assert len(run.recording.processes) == 1 + 3 * TURNS
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("what", ["cpu", "cpu,waits,locks"])
 def test_in_a_program_that_is_attached_to(python: Interpreter, keep: Keep, what: str) -> None:
     with Target(python, PROGRAM, str(TURNS), "end") as target:

@@ -41,6 +41,7 @@ def alone(python: Interpreter) -> Sequences:
     return sequences(done.stdout)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
 def test_events_are_those_of_a_run_without_sonde(
     python: Interpreter, keep: Keep, alone: Sequences
 ) -> None:
@@ -55,7 +56,7 @@ def test_events_are_those_of_a_run_without_sonde(
     assert (reasons[1] > 0) == (python.minor >= 12)
 
 
-@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_session_may_begin_while_a_tool_is_active(
     python: Interpreter, keep: Keep, alone: Sequences
 ) -> None:
@@ -69,7 +70,7 @@ def test_a_session_may_begin_while_a_tool_is_active(
     assert sequences(out) == alone
 
 
-@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_sessions_begin_and_end_between_any_two_events(
     python: Interpreter, keep: Keep, alone: Sequences
 ) -> None:
@@ -113,7 +114,7 @@ print(raised, caught)
 """
 
 
-@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_exceptions_of_handlers_are_not_lost(
     python: Interpreter, keep: Keep, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, run_command
+from matrix import on_both_ends
 
 Keep = Callable[[str], Path]
 
@@ -39,7 +40,9 @@ WARNING = re.compile("DeprecationWarning: This process .* is multi-threaded|chil
 OWN_THREADS = {"cpu": 0, "cpu,locks": 0, "cpu,waits": 1, "cpu,calls": 0}
 
 
-@pytest.mark.parametrize("what", OWN_THREADS)
+@pytest.mark.parametrize(
+    "what", ["cpu,locks", "cpu,calls", on_both_ends("cpu"), on_both_ends("cpu,waits")]
+)
 def test_a_program_sees_the_same_world(
     python: Interpreter, without: subprocess.CompletedProcess[str], keep: Keep, what: str
 ) -> None:
