@@ -19,13 +19,14 @@ NATIVE = Path(__file__).parent.parent / "native"
 # Of each folder its rooms, lowest first: a room may depend on itself and on those before it. The
 # folders without rooms are small enough to be one each.
 ROOMS = {
-    "core": ("base", "session", "signals", "sampling", "hooks", "protocol"),
+    "core": ("base", "session", "flow", "signals", "sampling", "hooks", "protocol"),
     "cpython": (
         "frames",
         "walk",
         "locks",
         "objects",
         "calls",
+        "flow",
         "remote",
         "heap",
         "probes",

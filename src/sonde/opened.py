@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sonde.model.choice import Time
     from sonde.recording.tables import Recording
     from sonde.views.calls.calls import Calls
+    from sonde.views.flow.flow import Flow
+    from sonde.views.flow.flow_events import FlowEventList
     from sonde.views.locks.lock_table import LockTable
     from sonde.views.locks.locks import Locks
     from sonde.views.locks.wait_graph import Waits
@@ -155,6 +157,22 @@ class OpenedRecording:
         from sonde.views.threads import threads
 
         return threads(self.tables, _select("wall", where, Where), top=top)
+
+    def flow(
+        self, *, flat: bool = False, top: int | None = None, **where: Unpack[_Threads]
+    ) -> Flow:
+        """Every call, by calling context; `rows` are functions, whoever called them."""
+        from sonde.views.flow.flow import flow
+
+        return flow(self.tables, _select("running", where, _Threads), flat=flat, top=top)
+
+    def flow_events(
+        self, *, top: int | None = None, **where: Unpack[ThreadsAndTime]
+    ) -> FlowEventList:
+        """Entries and exits in order."""
+        from sonde.views.flow.flow_events import flow_events
+
+        return flow_events(self.tables, _select("running", where, ThreadsAndTime), top=top)
 
     def calls(
         self, *, by: str = "edge", top: int | None = None, **where: Unpack[ThreadsAndTime]

@@ -29,6 +29,10 @@ OBJECT, NATIVE_MEMORY = 0, 1
 
 VALUE_OTHER, VALUE_INTEGER, VALUE_FLOAT, VALUE_BOOLEAN, VALUE_NONE, VALUE_TEXT = 0, 1, 2, 3, 4, 5
 """What a probe read: of an object of other kinds the type is known only."""
+FLOW_ENTRY, FLOW_EXIT, FLOW_YIELD, FLOW_RESUME, FLOW_THROW, FLOW_UNWIND = 1, 2, 3, 4, 5, 6
+MAX_FLOW_KIND = FLOW_UNWIND
+"""An event of the call flow: a function is entered; returns; yields; is resumed; is resumed by an
+exception that is thrown into it; is left by an exception."""
 
 SPAN_NAME = "name"
 """The key of a span's attribute that replaces the name it was entered with."""

@@ -136,11 +136,15 @@ int sonde_session_start(const sonde_config *config, int memfd)
     uint64_t rings_at = SONDE_HEADER_SIZE + (uint64_t)config->nslots * SONDE_SLOT_SIZE;
     if (config->magic != SONDE_MAGIC || config->protocol != SONDE_PROTOCOL || !config->nslots ||
         config->nslots > SONDE_MAX_SLOTS || (config->ring_size & (config->ring_size - 1)) ||
-        config->ring_size < 4096 ||
-        config->size < rings_at + (uint64_t)config->nslots * config->ring_size)
+        config->ring_size < 4096)
         return EPROTO;
+    // Call flow comes last.
     uint64_t area_at = rings_at + (uint64_t)config->nslots * config->ring_size;
-    if (config->size != area_at && config->size < area_at + sizeof(sonde_probe_area))
+    uint64_t flow_size = config->what & SONDE_WHAT_FLOW ? SONDE_FLOW_SIZE : 0;
+    if (config->size < area_at + flow_size)
+        return EPROTO;
+    uint64_t area_size = config->size - flow_size - area_at;
+    if (area_size && area_size < sizeof(sonde_probe_area))
         return EPROTO;
     // Access to a mapping beyond the end of its file kills the process.
     struct stat file;
@@ -172,8 +176,10 @@ int sonde_session_start(const sonde_config *config, int memfd)
     sonde.header = at;
     sonde.slots = (sonde_slot *)((uint8_t *)at + SONDE_HEADER_SIZE);
     sonde.rings = (uint8_t *)at + rings_at;
-    sonde.area = config->size != area_at ? (sonde_probe_area *)((uint8_t *)at + area_at) : NULL;
-    sonde.area_size = config->size - area_at;
+    sonde.area = area_size ? (sonde_probe_area *)((uint8_t *)at + area_at) : NULL;
+    sonde.area_size = area_size;
+    sonde.flow = flow_size ? (uint8_t *)at + area_at + area_size : NULL;
+    sonde.flow_size = flow_size;
     sonde.config = *config;
     sonde.armed_tid = 0;
     if (!forked) // most children of a program that forks often are over in a moment

@@ -124,6 +124,8 @@ typedef struct {
     sonde_probe_area *area; // NULL: the session has none
     size_t area_size;
     sonde_thread *threads; // one per slot
+    uint8_t *flow;         // the memory of the call flow, NULL if it is not recorded
+    size_t flow_size;
     size_t mapped, threads_mapped;
     sonde_config config;
     sonde_seen *seen;

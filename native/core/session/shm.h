@@ -6,6 +6,7 @@
 // containers).
 //
 //   header | slots[nslots] | rings[nslots] of ring_size bytes each | the area of probes, if any
+//   | call flow, if it is recorded: SONDE_FLOW_SIZE bytes
 //
 // A slot belongs to one thread. Its thread is the only producer, the recorder the only consumer.
 // src/sonde/record/shm/layout.py mirrors these; SONDE_PROTOCOL changes whenever one of them does.
@@ -19,9 +20,10 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 13u
+#define SONDE_PROTOCOL 14u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
+#define SONDE_FLOW_SIZE (4096u + (64u << 19))
 #define SONDE_UNWALKED 16u
 #define SONDE_MAX_EVENTS 16u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is written outside of handlers
@@ -44,6 +46,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_ACTIVATIONS = 512, // samples state which of their frames the last one had
     SONDE_WHAT_PROBES = 1024,     // values at lines; these two have an area, see probe_area.h
     SONDE_WHAT_STEPS = 2048,      // every instruction or branch for a while
+    SONDE_WHAT_FLOW = 4096,       // entries and exits of functions, see core/flow
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -176,6 +179,7 @@ enum { // kinds of records in a ring
     SONDE_REC_CALL = 15,
     SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
     SONDE_REC_EVENT = 13,  // state: the number of the event
+    SONDE_REC_FLOW = 24,   // entries and exits of functions, see core/flow/flow_memory.h
     SONDE_REC_DATA = 14,   // what the last one of this slot touched; state: of SONDE_MEMORY_*
 };
 

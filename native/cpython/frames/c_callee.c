@@ -99,6 +99,25 @@ bool sonde_is_native(PyObject *callable)
     return type->tp_call && lasts(type);
 }
 
+uint64_t sonde_native_key(PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+    const void *key = NULL;
+    if (type == &PyMethod_Type)
+        type = Py_TYPE(callable = PyMethod_GET_FUNCTION(callable));
+    if (type == &PyFunction_Type)
+        return 0;
+    if (type == &PyCFunction_Type || type == &PyCMethod_Type)
+        key = ((PyCFunctionObject *)callable)->m_ml;
+    else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
+        key = ((PyMethodDescrObject *)callable)->d_method;
+    else if (type == &PyType_Type)
+        key = lasts((PyTypeObject *)callable) ? &((PyTypeObject *)callable)->tp_name : NULL;
+    else if (type->tp_call && lasts(type))
+        key = &type->tp_call;
+    return (uint64_t)(uintptr_t)key;
+}
+
 uint64_t sonde_native_word(sonde_thread *thread, PyObject *callable)
 {
     return of_callable(thread, callable) << SONDE_INSTR_BITS;

@@ -13,6 +13,8 @@ uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject
 
 // Is what is called written in C? If not, the call shows as a Python frame sooner or later.
 bool sonde_is_native(PyObject *callable);
+// What defines it, which lives for good; 0 if it is not written in C, or nothing does. Aligned.
+uint64_t sonde_native_key(PyObject *callable);
 // The word for it; 0 if no name is known for it, or there is no room to report it.
 uint64_t sonde_native_word(sonde_thread *thread, PyObject *callable);
 

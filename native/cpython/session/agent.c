@@ -11,6 +11,7 @@
 #include "core/session/session.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/calls/call_counter.h"
+#include "cpython/flow/flow.h"
 #include "cpython/frames/code_objects.h"
 #include "cpython/heap/heap_request.h"
 #include "cpython/locks/semaphore_hooks.h"
@@ -73,6 +74,7 @@ static void forked_child(void)
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be starting or ending
         sonde_objects_forked(false);
         sonde_probes_forked(false);
+        sonde_flow_forked(false);
         if (sonde_attach_forked())
             sonde_attach_abandon();
         return;
@@ -91,6 +93,7 @@ static void forked_child(void)
     sonde_calls_forked(followed);
     sonde_objects_forked(followed);
     sonde_probes_forked(followed);
+    sonde_flow_forked(followed);
     if (!followed) {
         sonde_locks_stop();
         sonde_guard_remove();
@@ -152,6 +155,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
             sonde_calls_start();
         sonde_objects_start();
         sonde_probes_start();
+        sonde_flow_start();
     }
     return error;
 }
@@ -163,6 +167,7 @@ EXPORT void sonde_agent_stop(void)
         return;
     if (!sonde_probes_stop())
         return; // another thread is at it
+    sonde_flow_stop();
     sonde_calls_stop();
     sonde_objects_stop();
     sonde_reader_stop();
@@ -182,6 +187,7 @@ void sonde_agent_leave(void)
         return;
     if (!sonde_probes_stop())
         return; // another thread is at it
+    sonde_flow_stop();
     sonde_calls_stop();
     sonde_objects_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();

@@ -5,6 +5,7 @@
 #include "core/hooks/spans.h"
 #include "core/protocol/join_session.h"
 #include "core/session/session.h"
+#include "cpython/flow/flow.h"
 #include "cpython/frames/frames.h"
 #include "cpython/session/agent.h"
 #include "cpython/walk/walk.h"
@@ -128,6 +129,8 @@ static PyObject *begin_within(PyObject *name, uint32_t within)
             sonde_span_close(f, number);
         sonde_leave(thread);
     }
+    if (id)
+        sonde_flow_span_begins(id, bytes, length);
     Py_XDECREF(text);
     return PyLong_FromUnsignedLong(id);
 }
@@ -194,6 +197,7 @@ static PyObject *end(PyObject *module, PyObject *number)
         if (closed)
             write_note(thread, SONDE_NOTE_END, closed, 0, "", 0);
         sonde_leave(thread);
+        sonde_flow_span_ends(closed);
     }
     Py_RETURN_NONE;
 }

@@ -18,7 +18,7 @@ from sonde._version import version
 from sonde.errors import SondeError, UsageError
 
 from .recorder.control.agent_socket import AgentSocket
-from .recorder.options.options import RING_SIZE, SLOTS, Options, online_memory
+from .recorder.options.options import Options, online_memory
 from .recorder.options.segment_storage import rescue
 from .targets.session_registry import RECORDER
 
@@ -63,6 +63,7 @@ class RecorderHandle:
             "children": options.children,
             "calls": asdict(options.calls),
             "probes": [probe.to_config() for probe in options.probes],
+            "flow": asdict(options.flow),
             "attached": options.attached,
             "place": options.place,
             "mode": options.mode.to_config(),
@@ -70,8 +71,8 @@ class RecorderHandle:
             "online": online_memory(options),
             "session": options.session,
             "memory": options.memory,
-            "slots": SLOTS,
-            "ring_size": RING_SIZE,
+            "slots": options.slots,
+            "ring_size": options.ring_size,
             "sonde": version(),
             "listening": listening.to_config() if listening else None,
         }

@@ -20,6 +20,7 @@ from sonde.units import parse_share, parse_size
 
 from . import own_heap
 from .launch import program_name
+from .recorder.options.flow_options import check_flow
 from .recorder.options.modes import parse_mode
 from .recorder.options.options import (
     DEFAULT_RATE,
@@ -78,6 +79,10 @@ class Session:
         samples: int | None = None,
         ticks: int | None = None,
         probes: Iterable[str] = (),
+        flow_in: str | None = None,
+        flow_metric: str | None = None,
+        flow_c: bool = False,
+        flow_events: bool = False,
         **mode_options: Any,
     ) -> None:
         kinds = parse_what(what)
@@ -95,6 +100,7 @@ class Session:
             what=kinds,
             rate=checked,
             calls=calls,
+            flow=check_flow(kinds, flow_in, flow_metric, native=flow_c, events=flow_events),
             sampler=sampler,
             children=children,
             mode=parse_mode(mode, **mode_options),

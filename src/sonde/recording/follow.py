@@ -36,6 +36,7 @@ MAX_ROWS = {"samples": 1 << 19, "lock_events": 1 << 17}
 UNFOLLOWED = (
     "spans", "span_ends", "span_attributes", "sizes", "windows", "calls", "objects", "object_ends",
     "probes", "probe_values",
+    "flow_runs", "flow", "flow_events",
 )  # fmt: skip
 """Tables that only grow and that nobody who looks live asks for."""
 # Cutting copies what stays, so it is done now and then.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.recording.chain_tables import Chained, ChainNodes, Links
+from sonde.recording.flow_tables import Flow, FlowEvents, FlowRuns
 from sonde.recording.probe_tables import Probes, ProbeValues
 from sonde.recording.usage_tables import Machine, Metrics, Processors
 from sonde.row_values import RUNNING
@@ -380,6 +381,9 @@ class Recording:
     processors: Processors = field(default_factory=partial(_empty, Processors))
     probes: Probes = field(default_factory=partial(_empty, Probes))
     probe_values: ProbeValues = field(default_factory=partial(_empty, ProbeValues))
+    flow_runs: FlowRuns = field(default_factory=partial(_empty, FlowRuns))
+    flow: Flow = field(default_factory=partial(_empty, Flow))
+    flow_events: FlowEvents = field(default_factory=partial(_empty, FlowEvents))
     cpu_ns: int | None = None
     """The weight of all running samples, of a recording opened without its samples."""
 

@@ -19,6 +19,8 @@ _ROOMS = {
     "lock-table": "locks",
     "waits": "locks",
     "calls": "calls",
+    "flow": "flow",
+    "flow-events": "flow",
     "blockers": "fleet",
     "heat": "fleet",
     "outliers": "fleet",

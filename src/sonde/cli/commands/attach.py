@@ -79,6 +79,7 @@ def attach(
     check_push(push, label, options.mode)
     what, rate, calls = options.capture()
     probes = options.probes()
+    flow = options.flow(what)
     sampler, children = check_sampler(options.sampler), not options.no_children
     if pid is None and sampler == "remote":
         raise UsageError(
@@ -103,6 +104,7 @@ def attach(
         children=children,
         calls=calls,
         probes=probes,
+        flow=flow,
         attached=True,
         place=first.place(),
         mode=mode,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sonde.cli.shared import heap_views, object_options
+from sonde.cli.shared.flow_views import Events, Flat, FlowForm, flow_form, flow_result, why_no_flow
 from sonde.cli.shared.newest_recording import has_recordings, newest, newest_heap
 from sonde.cli.shared.object_options import Growth, HighWater, Memory
 from sonde.cli.shared.progress import working
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
-    "threads", "spans", "events", "data", "probes", "hot", "quality",
+    "flow", "threads", "spans", "events", "data", "probes", "hot", "quality",
     "tprof", "heap",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
@@ -134,6 +135,8 @@ def report(
     high_water: HighWater = False,
     growth: Growth = False,
     memory: Memory = None,
+    flat: Flat = False,
+    events: Events = False,
     path: heap_views.Path = None,
     dominators: heap_views.Dominators = False,
     duplicates: heap_views.Duplicates = False,
@@ -161,6 +164,7 @@ def report(
       sonde report app.sonde tree --memory alive
       sonde report 'app.*.sonde' flat
       sonde report app.sonde calls --top 10
+      sonde report app.sonde flow --flat
       sonde report app.sonde tree --event page-faults
       sonde report app.sonde probes
       sonde report app.sonde events --ratio cycles/instructions
@@ -222,6 +226,7 @@ def report(
         time, thread, process, start, end, span=span_of(span, attribute, trace), taken=taken,
         event=event,
     )  # fmt: skip
+    form = flow_form(view, flat=flat, events=events)
     moment_of = object_options.question(view, moment, high_water, growth, selection)
     if memory is not None:
         selection = object_options.with_memory(selection, view, OF_TIME, memory, time)
@@ -255,13 +260,13 @@ def report(
             require_own(recording)
         result = _view(
             recording, view, selection, merge_lines, rows, by, moment, ratio, while_held, mine,
-            vm_frames, moment_of,
+            vm_frames, moment_of, form,
         )  # fmt: skip
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
-    _print(recording, view, selection, result, rows, mine)
+    _print(recording, view, selection, result, rows, mine, form)
 
 
 def _files_and_view(words: list[str]) -> tuple[list[str], str]:
@@ -300,6 +305,7 @@ def _view(
     mine: bool,
     vm_frames: bool,
     moment_of: object_options.Moment,
+    form: FlowForm,
 ) -> Any:
     if view == "tree":
         from sonde.views.stacks.tree import tree
@@ -340,6 +346,8 @@ def _view(
         from sonde.views.calls.calls import calls
 
         return calls(recording, selection, by=by or "edge", top=top)
+    if view == "flow":
+        return flow_result(recording, selection, form, top)
     if view == "threads":
         from sonde.views.threads import threads
 
@@ -384,6 +392,7 @@ def _print(
     result: Any,
     top: int | None,
     mine: bool,
+    form: FlowForm,
 ) -> None:
     from sonde.reports import report_of
     from sonde.reports.layout.page import console, line
@@ -408,6 +417,9 @@ def _print(
     if view == "calls" and not len(recording.calls):
         line(out, _no_calls(recording))
         return
+    if view == "flow" and not len(recording.flow_runs):
+        line(out, why_no_flow(recording))
+        return
     options: dict[str, Any] = {}
     if view == "summary":
         options["path"] = recording.path
@@ -418,6 +430,7 @@ def _print(
         "spans",
         "objects",
         "calls",
+        "flow",
         "events",
         "data",
         "probes",
@@ -428,7 +441,8 @@ def _print(
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")
-    report_of("own-flat" if mine and view == "flat" else view).render(result, out, **options)
+    name = "own-flat" if mine and view == "flat" else "flow-events" if form == "events" else view
+    report_of(name).render(result, out, **options)
 
 
 def _lacks_waits(recording: Recording) -> bool:

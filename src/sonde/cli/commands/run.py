@@ -43,6 +43,7 @@ def run(
       sonde run -o slow.sonde --what +waits -- python3.13 -m mypackage
       sonde run --what calls app.py
       sonde run --probe 'orders.py:120 len(batch)' app.py
+      sonde run --what flow --flow-in orders app.py
     """
     from sonde.record.launch import WITH_VALUE, Launch, end_like, program_name
     from sonde.record.recorder.options.options import Options
@@ -60,6 +61,7 @@ def run(
     mode, budget = options.storage()
     what, rate, calls = options.capture()
     probes = options.probes()
+    flow = options.flow(what)
     program = program_name(arguments)
     check_follow_up(options)
 
@@ -78,6 +80,7 @@ def run(
             budget=budget,
             calls=calls,
             probes=probes,
+            flow=flow,
         )
 
     launch = Launch(arguments, make_options)

@@ -36,6 +36,8 @@ def closing_message(
         words += f", but {quality['why_no_calls']}"
     if quality.get("why_no_objects"):
         words += f", but no allocations: {quality['why_no_objects']}"
+    if quality.get("why_no_flow"):
+        words += f", but no call flow: {quality['why_no_flow']}"
     every = all_of(done["mode"]["name"], path)
     return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
 

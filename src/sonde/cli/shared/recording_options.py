@@ -15,6 +15,7 @@ from sonde.cli.shared.selection_options import seconds, whole
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
+    from sonde.record.recorder.options.flow_options import FlowOptions
     from sonde.record.recorder.options.modes import Mode
     from sonde.record.recorder.options.options import CallOptions
     from sonde.record.recorder.options.probe_text import Probe
@@ -49,7 +50,7 @@ What = Annotated[
     str,
     typer.Option(
         metavar="LIST",
-        help="Record these kinds: cpu, locks, waits, threads, objects, calls, probes, "
+        help="Record these kinds: cpu, locks, waits, threads, objects, calls, flow, probes, "
         "event:NAME[@PERIOD]; "
         "+waits adds to the default, -locks removes from it",
     ),
@@ -66,6 +67,26 @@ Stride = Annotated[
 ]
 Samples = Annotated[
     int | None, typer.Option(metavar="N", help="calls: count N calls per window [default: 8]")
+]
+FlowIn = Annotated[
+    str | None,
+    typer.Option(
+        "--flow-in",
+        metavar="MODULE|FUNCTION|SPAN",
+        help="flow: record functions of this module only, or what happens in this function or span",
+    ),
+]
+FlowMetric = Annotated[
+    str | None,
+    typer.Option(
+        "--flow-metric",
+        metavar="METRIC",
+        help="flow: measure cpu (time), wall (time) or instructions (of bytecode) [default: cpu]",
+    ),
+]
+FlowC = Annotated[bool, typer.Option("--flow-c", help="flow: record calls of C functions, too.")]
+FlowEvents = Annotated[
+    bool, typer.Option("--flow-events", help="flow: record the list of all entries and exits, too.")
 ]
 Stacks = Annotated[
     str,
@@ -185,6 +206,10 @@ class RecordingOptions(NamedTuple):
     samples: Samples = None
     probe: ProbeTexts = None
     probe_every: ProbeEvery = None
+    flow_in: FlowIn = None
+    flow_metric: FlowMetric = None
+    flow_c: FlowC = False
+    flow_events: FlowEvents = False
     no_children: NoChildren = False
 
     def path_for(self, program: str, pid: int) -> str:
@@ -252,6 +277,14 @@ class RecordingOptions(NamedTuple):
         if len(self.probe or []) > MAX_PROBES:
             raise UsageError(f"--probe can be given at most {MAX_PROBES} times")
         return [parse_probe(text, self.probe_every) for text in self.probe or []]
+
+    def flow(self, kinds: list[str]) -> FlowOptions:
+        """What of the call flow is recorded."""
+        from sonde.record.recorder.options.flow_options import check_flow
+
+        return check_flow(
+            kinds, self.flow_in, self.flow_metric, native=self.flow_c, events=self.flow_events
+        )
 
 
 def option_names() -> list[str]:

@@ -18,6 +18,7 @@ from ..tables.spans import Spans
 from ..tables.stacks.contexts import Codes, Contexts
 from ..tables.thread_names import ThreadNames
 from ..tables.threads import Threads
+from .call_flow import CallFlow
 
 if TYPE_CHECKING:
     from ..shm.agent_memory import AgentMemory
@@ -52,6 +53,7 @@ class ProcessTables:
         self.open_locks = OpenLockWaits(segment, self.threads, self.locks, self.spans, lock_rows)
         self.objects = SampledObjects(segment, contexts)
         self.probes = ProbeValues(segment, contexts, agent.area)
+        self.flow = CallFlow(segment, contexts, self.codes, agent.flow)
         self.maps = MemoryMaps(pid)
         self.types: dict[int, str] = {0: ""}
         """What classes are called, by the number the agent gave them."""

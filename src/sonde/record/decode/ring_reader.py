@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sonde.row_values import RUNNING
 
+from ..shm import flow_layout
 from ..shm import layout as shm
 from ..tables.probe_values import ProbeValue
 from ..tables.sampled_objects import SampledObject
@@ -109,6 +110,8 @@ class RingReader:
                     self._call(at, flags)
                 elif kind == shm.REC_WINDOW:
                     self._window_ends(at, state)
+                elif kind == shm.REC_FLOW:
+                    self._flow(at, size)
                 elif kind == shm.REC_EVENT:
                     self._events.event(at, state, flags)
                 elif kind == shm.REC_DATA:
@@ -275,6 +278,16 @@ class RingReader:
             began - tables.segment.origin, duration, number, stride, how,
             int(flags & shm.WINDOW_ALL != 0),
         )  # fmt: skip
+
+    def _flow(self, at: int, size: int) -> None:
+        tables = self._tables
+        *_, root, count = flow_layout.RECORD.unpack_from(tables.memory, at)
+        if not count:
+            tables.flow.thread_begins(root, self.thread.time)
+            return
+        begin = at + flow_layout.RECORD.size
+        length = min(count * flow_layout.EVENT.size, size - flow_layout.RECORD.size)
+        tables.flow.add_events(root, tables.memory[begin : begin + length])
 
     def _open_wait(self, at: int) -> None:
         _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object, number, _ = (

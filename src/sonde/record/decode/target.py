@@ -229,6 +229,7 @@ class TargetProcess:
     def end_part(self, now: int) -> None:
         """Writes what the rows of this segment are to say; the process goes on in the next."""
         self.set_capture(self._counted)
+        self._tables.flow.write(now)
         self.threads.end_part(now)
         self.probes.write_counts()
         self._write_unsampled(now)
@@ -249,6 +250,7 @@ class TargetProcess:
         self.threads.start_segment(remap)
         tables.objects.start_segment(remap)
         tables.probes.start_segment()
+        tables.flow.start_segment()
         tables.spans.start_segment()
         self.open_locks.repeat(remap)
 
@@ -261,6 +263,7 @@ class TargetProcess:
 
     def finish(self, ended: bool, exit_: str | None) -> None:
         """The last drain; `ended` shows whether the process has exited or the recording is over."""
+        self.drain()  # one ring may hold names that another one needs
         self._tables.ended = True
         if self.armed is not None:
             self.armed.close()
@@ -272,6 +275,7 @@ class TargetProcess:
         if self.metrics is not None:
             self.metrics.close()
         now = time.monotonic_ns()
+        self._tables.flow.finish(now)
         self.threads.finish(now, ended=ended)
         self._write_unsampled(now)
         facts: dict[str, Any] = {"end_ns": now - self.segment.origin} if ended else {}

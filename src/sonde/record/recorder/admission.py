@@ -211,12 +211,17 @@ class Admission:
         """A process to be recorded: give it memory, arm its threads."""
         self._make_room(pid, runtime, reason == shm.REASON_START)
         slots, ring_size = self._config["slots"], self._config["ring_size"]
-        memory = AgentMemory(slots, ring_size, area_size=self._area_size)
+        # A process that is read from outside, or of Java, has no call flow.
+        wanted = "flow" in self.capture.hooked and runtime == "cpython"
+        flow = self._config["flow"] if wanted and reason != shm.REASON_REMOTE else None
+        memory = AgentMemory(slots, ring_size, area_size=self._area_size, flow=flow)
         target = self._new_target(pid, runtime, version, memory)
         self.probes.set_up(target)
         capture = self.capture
         capture.order(target)
         target.agent.order_calls(**self._config["calls"])
+        if wanted and flow is None:
+            self._target_set.tally.why_no_flow = "a process that is read from outside has none"
         if "objects" in capture.what and reason == shm.REASON_REMOTE:
             self._target_set.tally.why_no_objects = "a process that is read from outside has none"
         follow = int(self._config.get("children", True))
@@ -225,7 +230,7 @@ class Admission:
             [
                 shm.CONFIG.pack(
                     shm.MAGIC, shm.PROTOCOL, target.agent.size, capture.period, slots, ring_size,
-                    capture.hooks(), follow,
+                    capture.hooks() & ~(shm.WHAT_FLOW if flow is None else 0), follow,
                 )
             ],
             [target.agent.fd],

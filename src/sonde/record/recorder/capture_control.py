@@ -35,6 +35,7 @@ _BITS = {
     "calls": shm.WHAT_CALLS,
     "probes": shm.WHAT_PROBES,
     "steps": shm.WHAT_STEPS,
+    "flow": shm.WHAT_FLOW,
     "threads": 0,
 }
 
@@ -100,9 +101,14 @@ class CaptureControl:
 
     # ---- targets
 
-    def hooks(self) -> int:
+    @property
+    def hooked(self) -> frozenset[str]:
         """What an agent that comes now is to prepare for: it cannot be asked to later."""
-        return bits_of(self.what | self._began_with) | self._stacks
+        return self.what | self._began_with
+
+    def hooks(self) -> int:
+        """The same, as bits."""
+        return bits_of(self.hooked) | self._stacks
 
     def order(self, target: TargetProcess) -> None:
         """Sends one agent what is captured now."""
@@ -226,6 +232,8 @@ class CaptureControl:
             raise SondeError(
                 "calls cannot be enabled now; start the recording with --what cpu,calls"
             )
+        if "flow" in wanted and "flow" not in self._began_with:
+            raise SondeError("flow cannot be enabled now; start the recording with --what +flow")
         if "objects" in wanted and "objects" not in self._began_with:
             raise SondeError(
                 "objects cannot be enabled now; start the recording with --what +objects"

@@ -10,28 +10,39 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from . import call_counts, walk_failures
+from . import call_counts, flow_layout, walk_failures
 from . import layout as shm
+from .flow_memory import FlowMemory
 from .probe_area import ProbeArea
 from .slot_scan import SlotScan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _READER_MODE, _READER_NS = 5, 10
 
 
 class AgentMemory:
     def __init__(
-        self, slots: int, ring_size: int, made: int | None = None, area_size: int = 0
+        self,
+        slots: int,
+        ring_size: int,
+        made: int | None = None,
+        area_size: int = 0,
+        flow: Mapping[str, object] | None = None,
     ) -> None:
-        """`made`: the descriptor of memory that the agent made; it is closed with the rest."""
+        """`made`: the descriptor of memory that the agent made; it is closed with the rest.
+
+        `flow`: what to record of the call flow, if any of it.
+        """
         self.ring_size = ring_size
         area_at = shm.size_of(slots, ring_size)
-        self.size = area_at + area_size
+        flow_at = area_at + area_size
+        self.size = flow_at + (flow_layout.SIZE if flow is not None else 0)
         self.rings_at = area_at - slots * ring_size
         self.area: ProbeArea | None = None
         """Of a session with probes or step traces."""
+        self.flow: FlowMemory | None = None
         if made is not None:
             self.fd = made
             self.view = memoryview(mmap.mmap(made, self.size))
@@ -48,6 +59,8 @@ class AgentMemory:
         shm.HEADER.pack_into(
             self.view, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
         )
+        if flow is not None:
+            self.flow = FlowMemory(self.view, flow_at, flow)
 
     def close(self) -> None:
         self.view.release()
@@ -139,6 +152,10 @@ class AgentMemory:
         if state != shm.OBJECTS_ALLOCATOR:
             return ""
         return "the interpreter does not use its own allocator (PYTHONMALLOC, -X dev)"
+
+    def why_no_flow(self) -> str:
+        """Why no call flow is recorded, if so."""
+        return "" if self.flow is None else self.flow.why_none()
 
     def object_share(self) -> tuple[int, int]:
         """For how long windows of allocations were open, of how much CPU time, at last."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sonde.row_values import NATIVE_MEMORY, PREEMPTED, PREEXISTING, VALUE_TEXT
+from sonde.row_values import MAX_FLOW_KIND, NATIVE_MEMORY, PREEMPTED, PREEXISTING, VALUE_TEXT
 
 INTEGERS: dict[str, tuple[int, int]] = {
     "u8": (0, 2**8 - 1),
@@ -357,6 +357,48 @@ TABLES: tuple[Table, ...] = (
             Column("number", "i64", default=0),
             Column("real", FLOAT, default=0.0),
             Column("text", TEXT, default=""),
+        ),
+    ),
+    # How the call flow of a process was recorded, up to `time`; counts are since the row before.
+    Table(
+        "flow_runs",
+        (
+            Column("process", "u32", refers="processes"),
+            _time("time", ascending=True),
+            Column("metric", TEXT),
+            Column("calibrated", "u8", default=0, high=1),
+            # What is left of the cost of an event after calibration, in the metric's unit.
+            Column("residual", FLOAT, default=0.0),
+            Column("events", "i64", default=0),
+            Column("unlearnt", "i64", default=0),
+            Column("lost_calls", "i64", default=0),
+            Column("lost_events", "i64", default=0),
+        ),
+    ),
+    # What happened in a calling context of one thread since the row before about it: the metric of
+    # the function itself as measured, and what of that recording took.
+    Table(
+        "flow",
+        (
+            Column("thread", "u32", refers="threads"),
+            Column("context", "i32", refers="contexts"),
+            Column("calls", "i64", low=0),
+            Column("resumptions", "i64", default=0, low=0),
+            Column("exceptions", "i64", default=0, low=0),
+            Column("measured", "i64", low=0),
+            Column("overhead", "i64", default=0, low=0),
+            Column("preexisting", "i64", default=0, low=0),
+        ),
+    ),
+    # Entries and exits; `measured` is the metric since the event of the thread before this one.
+    Table(
+        "flow_events",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("kind", "u8", high=MAX_FLOW_KIND),
+            Column("measured", "i64", low=0),
         ),
     ),
 )

@@ -196,6 +196,8 @@ def _last_moment(tables: dict[str, Columns]) -> int:
             ("windows", "time"),
             ("event_samples", "time"),
             ("chained", "time"),
+            ("flow_runs", "time"),
+            ("flow_events", "time"),
             ("threads", "start_ns"),
             ("threads", "end_ns"),
             ("processes", "start_ns"),

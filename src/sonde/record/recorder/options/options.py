@@ -10,17 +10,21 @@ from sonde.errors import UsageError, did_you_mean
 from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
+from .flow_options import FlowOptions
 from .modes import Mode
 from .probe_text import Probe
 from .segment_storage import memory_files
 
 DEFAULT_RATE = 1000
 MAX_RATE = 20_000
-KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls", "probes")
+KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls", "flow", "probes")
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
 RING_SIZE = 256 << 10
+# The same for lists of events, of which a thread has millions a second.
+SLOTS_OF_EVENTS = 1024
+RING_SIZE_OF_EVENTS = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Options:
     """Whole, or chained: of each sample a function and its caller."""
     children: bool = True
     calls: CallOptions = CallOptions()
+    flow: FlowOptions = field(default_factory=FlowOptions)
     attached: bool = False
     """The target runs already: the recorder reports its progress, and ends with who started it."""
     place: dict[str, Any] | None = None
@@ -62,6 +67,14 @@ class Options:
     """Set from the beginning; they need "probes" in `what`."""
     session: dict[str, Any] | None = None
     """The session that this recorder goes on with, and the number of its first segment."""
+
+    @property
+    def slots(self) -> int:
+        return SLOTS_OF_EVENTS if self.flow.events else SLOTS
+
+    @property
+    def ring_size(self) -> int:
+        return RING_SIZE_OF_EVENTS if self.flow.events else RING_SIZE
 
 
 def with_shared_memory(options: Options) -> Options:

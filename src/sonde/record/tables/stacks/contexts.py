@@ -215,6 +215,14 @@ class Codes:
         if later:
             self._at[place] = code
 
+    def __contains__(self, code: int) -> bool:
+        return code in self._described
+
+    def function(self, code: int) -> int:
+        """The row of a function; KeyError while its code is unknown."""
+        name, file, first_line = self._described[code]
+        return self._contexts.function(name, file, first_line, self._runtime)
+
     def place(self, word: int) -> tuple[int, int]:
         """The function and line of frame `word`; KeyError while its code is unknown."""
         code = word >> shm.INSTR_BITS

@@ -1,0 +1,56 @@
+"""What of the call flow to record: where, in which metric, and whether as a list of events."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sonde.errors import UsageError, invalid
+
+from ...shm import flow_layout
+
+METRICS = tuple(flow_layout.METRICS)
+DEFAULT_METRIC = METRICS[0]
+
+
+@dataclass(frozen=True)
+class FlowOptions:
+    within: str = ""
+    """A module, a function or a span; "": everywhere."""
+    metric: str = DEFAULT_METRIC
+    native: bool = False
+    """Calls of C functions, too."""
+    events: bool = False
+
+
+def check_flow(
+    kinds: Collection[str],
+    within: str | None = None,
+    metric: str | None = None,
+    *,
+    native: bool = False,
+    events: bool = False,
+) -> FlowOptions:
+    given = {
+        "--flow-in": within is not None,
+        "--flow-metric": metric is not None,
+        "--flow-c": native,
+        "--flow-events": events,
+    }
+    if "flow" not in kinds:
+        for option, there in given.items():
+            if there:
+                raise UsageError(f"{option} needs --what flow")
+        return FlowOptions()
+    if "calls" in kinds:
+        raise UsageError(
+            "--what flow and --what calls cannot be combined: both use the interpreter's "
+            "monitoring; record them one after the other"
+        )
+    if metric is not None and metric not in METRICS:
+        raise UsageError(invalid("--flow-metric", metric, METRICS, "metrics"))
+    if within is not None and not within.strip():
+        raise UsageError("--flow-in is empty; give a module, a function or the name of a span")
+    if within is not None and len(within.encode()) > flow_layout.MAX_WITHIN:
+        raise UsageError(f"--flow-in is longer than {flow_layout.MAX_WITHIN} bytes")
+    return FlowOptions((within or "").strip(), metric or DEFAULT_METRIC, native, events)

@@ -1,0 +1,1 @@
+"""The views of the call flow as text."""
