@@ -32,7 +32,7 @@ ROOMS = {
         "probes",
         "session",
     ),
-    "hotspot": ("vm", "names", "rewrite", "walk", "locks", "session"),
+    "hotspot": ("vm", "names", "rewrite", "walk", "locks", "instrument", "session"),
     "drain": (),
     "heap": (),
     "inject": (),

@@ -80,10 +80,11 @@ void sonde_flow_forget(void)
 static uint32_t allocate(uint32_t count)
 {
     uint32_t at = atomic_load_explicit(&sonde_flow.header->used, memory_order_relaxed);
-    if (count > sonde_flow.capacity - at)
-        return 0;
+    do {
+        if (count > sonde_flow.capacity - at)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&sonde_flow.header->used, &at, at + count));
     memset(&sonde_flow.nodes[at], 0, count * sizeof(sonde_flow_node));
-    atomic_store_explicit(&sonde_flow.header->used, at + count, memory_order_release);
     return at;
 }
 
@@ -155,23 +156,31 @@ static uint32_t place_for(uint32_t parent, uint64_t key, uint32_t step)
 
 uint32_t sonde_flow_child(sonde_flow_thread *thread, uint64_t key)
 {
-    uint32_t parent = thread->cur, step = 0, at;
+    uint32_t parent = thread->cur, step = 0, at, made = 0;
     sonde_flow_node *nodes = sonde_flow.nodes;
-    while ((at = sonde_flow.places[place_for(parent, key, step)]) &&
-           (nodes[at].key != key || nodes[at].parent != parent))
-        step++;
-    if (!at) {
-        at = allocate(1);
-        if (!at) {
+    for (;;) {
+        _Atomic uint32_t *place = &sonde_flow.places[place_for(parent, key, step)];
+        at = atomic_load_explicit(place, memory_order_acquire);
+        if (at && nodes[at].key == key && nodes[at].parent == parent)
+            break;
+        if (at) {
+            step++;
+            continue;
+        }
+        if (!made && !(made = allocate(1))) {
             atomic_fetch_add(&sonde_flow.header->lost_calls, 1);
             thread->over++;
             return 0;
         }
-        nodes[at].parent = parent;
-        nodes[at].key = key;
+        nodes[made].parent = parent;
+        nodes[made].key = key;
+        // Another thread may take the place meanwhile, for a node of its own tree.
+        if (!atomic_compare_exchange_strong(place, &at, made))
+            continue;
+        at = made;
         if (sonde_flow.hold)
             sonde_flow.hold(key);
-        sonde_flow.places[place_for(parent, key, step)] = at;
+        break;
     }
     if (!nodes[at].id)
         nodes[at].id = sonde_flow.describe ? sonde_flow.describe(key) : 1;

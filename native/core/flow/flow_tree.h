@@ -4,7 +4,7 @@
 // what the interpreter took to call them. The smallest such time of each sequence of three kinds of
 // events is learnt from functions of ours (flow_costs.h) and kept as the overhead of the context.
 //
-// All of it under one lock of the runtime's (the GIL): trees of threads share arena and table.
+// A tree belongs to one thread at a time. All of them share arena and table, which need no lock.
 #ifndef SONDE_CORE_FLOW_TREE_H
 #define SONDE_CORE_FLOW_TREE_H
 
@@ -61,10 +61,10 @@ typedef struct {
     sonde_flow_header *header;
     sonde_flow_node *nodes;
     uint32_t capacity, mask;
-    uint32_t *places;       // a table of nodes by parent and key
-    size_t places_mapped;   // bytes
-    uint32_t *cost;         // by sequence: ticks that are overhead; see SONDE_FLOW_ESTIMATED
-    uint32_t *least, *seen; // where it is learnt: the smallest, and how many there were; or NULL
+    _Atomic uint32_t *places; // a table of nodes by parent and key
+    size_t places_mapped;     // bytes
+    uint32_t *cost;           // by sequence: ticks that are overhead; see SONDE_FLOW_ESTIMATED
+    uint32_t *least, *seen;   // where it is learnt: the smallest, and how many there were; or NULL
     // What a key is called; 0: unknown now. A new key is held until the run ends.
     uint64_t (*describe)(uint64_t key);
     void (*hold)(uint64_t key);

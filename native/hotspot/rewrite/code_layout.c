@@ -82,6 +82,8 @@ static const char *find_prefixes(sonde_code_layout *layout, const sonde_method_e
     for (uint32_t pc = 0; pc < positions->size; pc = next(positions, pc)) {
         if (!targets_exist(positions, pc))
             return malformed;
+        if (edit->calls && layout->handlers[pc])
+            layout->prefix[pc] = (uint16_t)(layout->prefix[pc] + SONDE_INSERTED_CALL_SIZE);
         if (edit->calls && sonde_instruction_returns(positions->code[pc]))
             layout->prefix[pc] = (uint16_t)(layout->prefix[pc] + SONDE_INSERTED_CALL_SIZE);
     }
@@ -131,8 +133,21 @@ static const char *widen(sonde_code_layout *layout, bool *widened)
     return NULL;
 }
 
+static const char *find_handlers(sonde_code_layout *layout, sonde_reader exceptions)
+{
+    for (uint32_t count = sonde_read_u2(&exceptions); count--;) {
+        sonde_read_u4(&exceptions);
+        uint32_t handler = sonde_read_u2(&exceptions);
+        sonde_read_u2(&exceptions);
+        if (!sonde_is_instruction(&layout->positions, handler))
+            return malformed;
+        layout->handlers[handler] = 1;
+    }
+    return exceptions.failed ? malformed : NULL;
+}
+
 const char *sonde_layout_make(sonde_code_layout *layout, const uint8_t *code, uint32_t size,
-                              const sonde_method_edit *edit)
+                              sonde_reader exceptions, const sonde_method_edit *edit)
 {
     size_t count = (size_t)size + 1;
     *layout = (sonde_code_layout){.positions = {.code = code, .size = size}};
@@ -142,11 +157,15 @@ const char *sonde_layout_make(sonde_code_layout *layout, const uint8_t *code, ui
     layout->positions.at = malloc(count * sizeof(uint32_t));
     layout->prefix = calloc(count, sizeof *layout->prefix);
     layout->widened = calloc(count, sizeof *layout->widened);
-    if (!layout->positions.before || !layout->positions.at || !layout->prefix || !layout->widened)
+    layout->handlers = calloc(count, sizeof *layout->handlers);
+    if (!layout->positions.before || !layout->positions.at || !layout->prefix || !layout->widened ||
+        !layout->handlers)
         return no_memory;
     memset(layout->positions.before, 0xff, count * sizeof(uint32_t));
     memset(layout->positions.at, 0xff, count * sizeof(uint32_t));
     const char *why = find_instructions(layout);
+    if (!why)
+        why = find_handlers(layout, exceptions);
     if (!why)
         why = find_prefixes(layout, edit);
     for (bool again = true; again && !why;) {
@@ -162,6 +181,7 @@ void sonde_layout_free(sonde_code_layout *layout)
     free(layout->positions.at);
     free(layout->prefix);
     free(layout->widened);
+    free(layout->handlers);
 }
 
 // ---- writing them
@@ -215,6 +235,8 @@ void sonde_layout_write(const sonde_code_layout *layout, const sonde_method_edit
             sonde_append_insertion(constants, &edit->insertions[i], to);
     for (uint32_t pc = 0, following; pc < positions->size; pc = following) {
         following = next(positions, pc);
+        if (edit->calls && layout->handlers[pc])
+            sonde_append_call(constants, SONDE_CALL_CATCH, number, to);
         for (uint32_t i = 0; layout->prefix[pc] && i < edit->insertion_count; i++)
             if (!edit->insertions[i].at_entry && edit->insertions[i].pc == pc)
                 sonde_append_insertion(constants, &edit->insertions[i], to);

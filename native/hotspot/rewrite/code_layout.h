@@ -7,14 +7,16 @@
 
 typedef struct {
     sonde_positions positions;
-    uint16_t *prefix; // of each instruction, the bytes inserted before it
-    uint8_t *widened; // jumps that take four bytes now
-    uint32_t entry;   // bytes inserted where the method begins
+    uint16_t *prefix;  // of each instruction, the bytes inserted before it
+    uint8_t *handlers; // instructions that handlers of exceptions begin with
+    uint8_t *widened;  // jumps that take four bytes now
+    uint32_t entry;    // bytes inserted where the method begins
 } sonde_code_layout;
 
-// NULL, or why it cannot be done. To be freed in any case.
+// To be freed in any case; `exceptions` is the table of the method, which is not moved here. NULL,
+// or why it cannot be done.
 const char *sonde_layout_make(sonde_code_layout *layout, const uint8_t *code, uint32_t size,
-                              const sonde_method_edit *edit);
+                              sonde_reader exceptions, const sonde_method_edit *edit);
 void sonde_layout_free(sonde_code_layout *layout);
 
 // Appends the instructions; `number` is the constant that calls are reported with.

@@ -6,6 +6,7 @@ const sonde_call_target sonde_call_targets[SONDE_CALLS] = {
     [SONDE_CALL_ENTER] = {"enter", "(I)V"},
     [SONDE_CALL_LEAVE] = {"leave", "(I)V"},
     [SONDE_CALL_UNWIND] = {"unwind", "(I)V"},
+    [SONDE_CALL_CATCH] = {"caught", "(I)V"},
     [SONDE_CALL_INTEGER] = {"integer", "(JI)V"},
     [SONDE_CALL_REAL] = {"real", "(DI)V"},
     [SONDE_CALL_OBJECT] = {"object", "(Ljava/lang/Object;I)V"},

@@ -9,6 +9,7 @@ enum {
     SONDE_CALL_ENTER,   // the method was entered
     SONDE_CALL_LEAVE,   // it returns
     SONDE_CALL_UNWIND,  // an exception leaves it
+    SONDE_CALL_CATCH,   // it goes on at one of its handlers
     SONDE_CALL_INTEGER, // a value of a primitive type that is no fraction, as a long
     SONDE_CALL_REAL,    // likewise one that is, as a double
     SONDE_CALL_OBJECT,

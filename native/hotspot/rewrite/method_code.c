@@ -243,7 +243,7 @@ static const char *rewrite(rewriting *rewriting, sonde_reader *old)
     const uint8_t *code = sonde_read_bytes(old, size);
     if (!code)
         return malformed;
-    const char *why = sonde_layout_make(&rewriting->layout, code, size, edit);
+    const char *why = sonde_layout_make(&rewriting->layout, code, size, *old, edit);
     if (why || (why = find_handler(rewriting)))
         return why;
     sonde_output *to = rewriting->to;

@@ -72,7 +72,7 @@ FlowIn = Annotated[
     str | None,
     typer.Option(
         "--flow-in",
-        metavar="MODULE|FUNCTION|SPAN",
+        metavar="MODULE|FUNCTION|SPAN|PACKAGE|CLASS|METHOD",
         help="flow: record functions of this module only, or what happens in this function or span",
     ),
 ]

@@ -25,6 +25,7 @@ from . import self_armed
 from .capture_control import CaptureControl
 from .control.agent_connections import AgentConnections
 from .options.dump_triggers import DumpTriggers
+from .options.flow_options import why_no_java_flow
 from .probe_control import ProbeControl
 from .sampling.samplers import SAMPLERS_OF
 from .self_armed import SelfArmed
@@ -211,17 +212,18 @@ class Admission:
         """A process to be recorded: give it memory, arm its threads."""
         self._make_room(pid, runtime, reason == shm.REASON_START)
         slots, ring_size = self._config["slots"], self._config["ring_size"]
-        # A process that is read from outside, or of Java, has no call flow.
-        wanted = "flow" in self.capture.hooked and runtime == "cpython"
-        flow = self._config["flow"] if wanted and reason != shm.REASON_REMOTE else None
+        flow, why_no_flow = None, ""
+        if "flow" in self.capture.hooked:
+            why_no_flow = _why_no_flow(runtime, reason, self._config["flow"])
+            flow = None if why_no_flow else self._config["flow"]
         memory = AgentMemory(slots, ring_size, area_size=self._area_size, flow=flow)
         target = self._new_target(pid, runtime, version, memory)
         self.probes.set_up(target)
         capture = self.capture
         capture.order(target)
         target.agent.order_calls(**self._config["calls"])
-        if wanted and flow is None:
-            self._target_set.tally.why_no_flow = "a process that is read from outside has none"
+        if why_no_flow:
+            self._target_set.tally.why_no_flow = why_no_flow
         if "objects" in capture.what and reason == shm.REASON_REMOTE:
             self._target_set.tally.why_no_objects = "a process that is read from outside has none"
         follow = int(self._config.get("children", True))
@@ -437,6 +439,13 @@ class Admission:
         for target in self._target_set.of(pid):
             self._target_set.drop(target, exit_)
         self._send_progress({"left": pid})
+
+
+def _why_no_flow(runtime: str, reason: int, flow: dict[str, Any]) -> str:
+    """Why the process will have no call flow; "": it will."""
+    if reason == shm.REASON_REMOTE:
+        return "a process that is read from outside has none"
+    return why_no_java_flow(flow) if runtime == "hotspot" else ""
 
 
 def _is_closed(connection: socket.socket) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _WHY = {
     flow_layout.MONITORED: "the program evaluates its frames itself (PEP 523)",
     flow_layout.NO_TOOL: "every tool id of sys.monitoring is in use",
-    flow_layout.FAILED: "the interpreter refused the events",
+    flow_layout.FAILED: "the runtime refused the events",
 }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sonde.errors import UsageError, invalid
 
@@ -21,6 +22,19 @@ class FlowOptions:
     native: bool = False
     """Calls of C functions, too."""
     events: bool = False
+
+
+def why_no_java_flow(flow: Mapping[str, Any]) -> str:
+    """Why the flow of a Java program is not recorded with these options; "": it is."""
+    if not flow["within"]:
+        return (
+            "Java programs need --flow-in PACKAGE, CLASS or METHOD, whose methods are instrumented"
+        )
+    if flow["metric"] == "instructions":
+        return "executed bytecode instructions are counted in CPython alone; choose cpu or wall"
+    if flow["native"]:
+        return "--flow-c is for CPython alone; Java programs record methods with bytecode"
+    return ""
 
 
 def check_flow(

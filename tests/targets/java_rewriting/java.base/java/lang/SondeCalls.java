@@ -2,7 +2,7 @@ package java.lang;
 
 /** What rewritten classes call, where no agent is: it counts. */
 public final class SondeCalls {
-    public static long entered, left, unwound, passed, values;
+    public static long entered, left, unwound, caught, passed, values;
 
     public static void enter(int number) {
         entered++;
@@ -14,6 +14,10 @@ public final class SondeCalls {
 
     public static void unwind(int number) {
         unwound++;
+    }
+
+    public static void caught(int number) {
+        caught++;
     }
 
     public static void integer(long value, int number) {

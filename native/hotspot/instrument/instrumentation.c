@@ -1,0 +1,294 @@
+#define _GNU_SOURCE
+#include "hotspot/instrument/instrumentation.h"
+
+#include "hotspot/vm/vm.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAME 1024
+
+// Stays for good, as those of locks and objects.
+static jvmtiEnv *jvmti;
+static const sonde_instrument *instrument;
+static _Atomic bool active;
+
+// ---- one class: its methods by name and descriptor
+
+typedef struct {
+    jvmtiEnv *jvmti;
+    jint count;
+    jmethodID *methods;
+} class_methods;
+
+static bool text_is(sonde_utf8 text, const char *other) { return sonde_utf8_is(text, other); }
+
+static jmethodID id_of(const class_methods *of, const sonde_class_method *method)
+{
+    jmethodID found = NULL;
+    for (jint i = 0; i < of->count && !found; i++) {
+        char *name = NULL, *descriptor = NULL;
+        if ((*of->jvmti)->GetMethodName(of->jvmti, of->methods[i], &name, &descriptor, NULL))
+            continue;
+        if (text_is(method->name, name) && text_is(method->descriptor, descriptor))
+            found = of->methods[i];
+        (*of->jvmti)->Deallocate(of->jvmti, (unsigned char *)name);
+        (*of->jvmti)->Deallocate(of->jvmti, (unsigned char *)descriptor);
+    }
+    return found;
+}
+
+static bool choose(void *context, const sonde_class_method *method, sonde_method_edit *edit)
+{
+    jmethodID id = id_of(context, method);
+    if (id)
+        instrument->choose(method, id, edit);
+    return edit->calls || edit->insertion_count;
+}
+
+static void done(void *context, const sonde_method_edit *edit, const char *why)
+{
+    (void)context;
+    if (why)
+        instrument->refused(edit, why);
+}
+
+// This thread asked for it: others' redefinitions are theirs.
+static _Thread_local bool inserting __attribute__((tls_model("initial-exec")));
+
+static void JNICALL on_class_file(jvmtiEnv *env, JNIEnv *jni, jclass class, jobject loader,
+                                  const char *name, jobject domain, jint size,
+                                  const unsigned char *bytes, jint *new_size,
+                                  unsigned char **new_bytes)
+{
+    (void)jni;
+    (void)loader;
+    (void)name;
+    (void)domain;
+    if (!class || !inserting || !atomic_load(&active))
+        return;
+    class_methods methods = {.jvmti = env};
+    if ((*env)->GetClassMethods(env, class, &methods.count, &methods.methods))
+        return;
+    const sonde_rewriter rewriter = {SONDE_CALL_CLASS, &methods, choose, done};
+    sonde_output output;
+    bool changed;
+    const char *why = sonde_class_rewrite(bytes, (size_t)size, &rewriter, &output, &changed);
+    if (why)
+        instrument->refused(NULL, why);
+    if (changed && (*env)->Allocate(env, (jlong)output.size, new_bytes) == 0) {
+        memcpy(*new_bytes, output.data, output.size);
+        *new_size = (jint)output.size;
+    }
+    sonde_output_free(&output);
+    (*env)->Deallocate(env, (unsigned char *)methods.methods);
+}
+
+// ---- which classes
+
+// Of "Lcom/shop/Order;": the name with dots. False for others.
+static bool class_name(const char *signature, char *name)
+{
+    size_t length = strlen(signature);
+    if (*signature != 'L' || length < 3 || length - 2 >= MAX_NAME)
+        return false;
+    for (size_t i = 0; i < length - 2; i++)
+        name[i] = signature[i + 1] == '/' ? '.' : signature[i + 1];
+    name[length - 2] = 0;
+    return true;
+}
+
+// Those whose methods sonde calls itself in inserted calls, and whose constructor HotSpot executes
+// in a way of its own.
+static bool is_excluded(const char *name)
+{
+    return strcmp(name, "java.lang.Object") == 0 || strcmp(name, "java.lang.Thread") == 0 ||
+           strcmp(name, "java.lang.SondeCalls") == 0;
+}
+
+static bool matches(jclass class, bool (*wanted)(const char *name))
+{
+    char *signature = NULL, name[MAX_NAME];
+    jboolean modifiable = JNI_FALSE;
+    if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL))
+        return false;
+    bool found = class_name(signature, name) && wanted(name);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+    if (!found)
+        return false;
+    if (is_excluded(name) || (*jvmti)->IsModifiableClass(jvmti, class, &modifiable) ||
+        !modifiable) {
+        if (atomic_load(&active))
+            instrument->refused(NULL, "the VM does not let its class be changed");
+        return false;
+    }
+    return true;
+}
+
+static const char *why_refused(jvmtiError error)
+{
+    switch (error) {
+    case JVMTI_ERROR_FAILS_VERIFICATION:
+        return "the VM's verifier refused its class";
+    case JVMTI_ERROR_UNMODIFIABLE_CLASS:
+        return "the VM does not let its class be changed";
+    default:
+        return "the VM refused to change its class";
+    }
+}
+
+// Together it is one pause; if one of them is refused, all are, and each is tried alone.
+static void retransform(jclass *classes, jint count)
+{
+    bool before = inserting;
+    inserting = true;
+    if (count && (*jvmti)->RetransformClasses(jvmti, count, classes))
+        for (jint i = 0; i < count; i++) {
+            jvmtiError error = (*jvmti)->RetransformClasses(jvmti, 1, &classes[i]);
+            if (error && atomic_load(&active))
+                instrument->refused(NULL, why_refused(error));
+        }
+    inserting = before;
+}
+
+static void retransform_prepared(JNIEnv *env, bool (*wanted)(const char *name))
+{
+    jint count, found = 0;
+    jclass *classes;
+    if ((*jvmti)->GetLoadedClasses(jvmti, &count, &classes))
+        return;
+    for (jint i = 0; i < count; i++) {
+        jint status = 0;
+        (*jvmti)->GetClassStatus(jvmti, classes[i], &status);
+        if ((status & JVMTI_CLASS_STATUS_PREPARED) && matches(classes[i], wanted))
+            classes[found++] = classes[i];
+        else
+            (*env)->DeleteLocalRef(env, classes[i]);
+    }
+    retransform(classes, found);
+    for (jint i = 0; i < found; i++)
+        (*env)->DeleteLocalRef(env, classes[i]);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
+}
+
+static void JNICALL on_class_prepare(jvmtiEnv *env, JNIEnv *jni, jthread thread, jclass class)
+{
+    (void)env;
+    (void)jni;
+    (void)thread;
+    if (atomic_load(&active) && !inserting && matches(class, instrument->wants_class))
+        retransform(&class, 1);
+}
+
+// ---- the class that is called: its native methods are registered in the event of a wait, which
+// Object.wait(long, int) leads to by another method of Object.
+
+static struct {
+    const sonde_call_natives *natives;
+    jclass class;
+    bool done;
+} calls;
+static _Thread_local bool registering __attribute__((tls_model("initial-exec")));
+
+static void JNICALL on_wait(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject object,
+                            jlong timeout)
+{
+    (void)env;
+    (void)thread;
+    (void)object;
+    (void)timeout;
+    if (registering && !calls.done)
+        calls.done = sonde_call_class_register(jni, calls.class, calls.natives);
+}
+
+static void wait_a_moment(JNIEnv *env)
+{
+    jclass class = (*env)->FindClass(env, "java/lang/Object");
+    jmethodID wait = class ? (*env)->GetMethodID(env, class, "wait", "(JI)V") : NULL;
+    jobject any = wait ? (*env)->AllocObject(env, class) : NULL;
+    if (any && (*env)->MonitorEnter(env, any) == 0) {
+        registering = true;
+        (*env)->CallVoidMethod(env, any, wait, (jlong)1, (jint)0);
+        registering = false;
+        (*env)->ExceptionClear(env);
+        (*env)->MonitorExit(env, any);
+    }
+    (*env)->ExceptionClear(env);
+    (*env)->DeleteLocalRef(env, any);
+    (*env)->DeleteLocalRef(env, class);
+}
+
+// Once in a process.
+static bool prepare_calls(JNIEnv *env, const sonde_call_natives *natives)
+{
+    if (calls.done)
+        return true;
+    calls.natives = natives;
+    calls.class = sonde_call_class(env);
+    if (calls.class && (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE,
+                                                          JVMTI_EVENT_MONITOR_WAIT, NULL) == 0)
+        wait_a_moment(env);
+    (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_DISABLE, JVMTI_EVENT_MONITOR_WAIT, NULL);
+    (*env)->DeleteLocalRef(env, calls.class);
+    calls.class = NULL;
+    return calls.done;
+}
+
+// ---- beginning and end
+
+static jvmtiError notify(jvmtiEventMode mode)
+{
+    jvmtiError error =
+        (*jvmti)->SetEventNotificationMode(jvmti, mode, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
+    return error ? error
+                 : (*jvmti)->SetEventNotificationMode(jvmti, mode, JVMTI_EVENT_CLASS_PREPARE, NULL);
+}
+
+int sonde_instrumentation_start(JNIEnv *env, const sonde_call_natives *natives,
+                                const sonde_instrument *what)
+{
+    if (!jvmti && (*sonde_vm.vm)->GetEnv(sonde_vm.vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK)
+        return ENOTSUP;
+    jvmtiCapabilities wanted;
+    memset(&wanted, 0, sizeof wanted);
+    wanted.can_retransform_classes = 1;
+    wanted.can_retransform_any_class = 1;
+    wanted.can_generate_monitor_events = 1;
+    jvmtiEventCallbacks callbacks;
+    memset(&callbacks, 0, sizeof callbacks);
+    callbacks.ClassFileLoadHook = on_class_file;
+    callbacks.ClassPrepare = on_class_prepare;
+    callbacks.MonitorWait = on_wait;
+    if ((*jvmti)->AddCapabilities(jvmti, &wanted) ||
+        (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks) ||
+        !prepare_calls(env, natives))
+        return ENOTSUP;
+    instrument = what;
+    atomic_store(&active, true);
+    if (notify(JVMTI_ENABLE)) {
+        atomic_store(&active, false);
+        notify(JVMTI_DISABLE);
+        return ENOTSUP;
+    }
+    retransform_prepared(env, instrument->wants_class);
+    return 0;
+}
+
+void sonde_instrumentation_renew(JNIEnv *env, bool (*wanted)(const char *name))
+{
+    if (atomic_load(&active))
+        retransform_prepared(env, wanted);
+}
+
+void sonde_instrumentation_stop(JNIEnv *env)
+{
+    jvmtiCapabilities had;
+    if (!atomic_exchange(&active, false))
+        return;
+    notify(JVMTI_DISABLE);
+    retransform_prepared(env, instrument->wants_class);
+    if ((*jvmti)->GetCapabilities(jvmti, &had) == 0)
+        (*jvmti)->RelinquishCapabilities(jvmti, &had);
+}

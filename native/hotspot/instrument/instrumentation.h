@@ -1,0 +1,30 @@
+// Has the VM retransform classes into which calls are inserted, and back into what they were.
+//
+// A class is retransformed when it is prepared, before any of its methods runs, or at the start if
+// it is prepared by then. What the VM refuses stays as it was: it verifies the new class first.
+#ifndef SONDE_HOTSPOT_INSTRUMENTATION_H
+#define SONDE_HOTSPOT_INSTRUMENTATION_H
+
+#include "hotspot/instrument/call_class.h"
+#include "hotspot/rewrite/class_file.h"
+
+#include <jvmti.h>
+
+typedef struct {
+    // Whether any method of the class may be chosen; its name is as in source, with dots.
+    bool (*wants_class)(const char *name);
+    // Chooses what to insert into a method, whose id is given. The class is as class files have it.
+    void (*choose)(const sonde_class_method *method, jmethodID id, sonde_method_edit *edit);
+    // A method (or, without an edit, a whole class) stays as it was.
+    void (*refused)(const sonde_method_edit *edit, const char *why);
+} sonde_instrument;
+
+// 0 or an errno. The caller is attached to the VM, as for all of these.
+int sonde_instrumentation_start(JNIEnv *env, const sonde_call_natives *natives,
+                                const sonde_instrument *instrument);
+// Inserts anew into classes that match now or did at the last time.
+void sonde_instrumentation_renew(JNIEnv *env, bool (*matches)(const char *name));
+// Every class is as it was: methods that still run call us until they return.
+void sonde_instrumentation_stop(JNIEnv *env);
+
+#endif
