@@ -4,8 +4,8 @@
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
-                                        locks contended counting objects heap open disk
-                                        recorder page attach top cycles hotspot hotspot-locks
+                                        locks contended counting objects created heap open
+                                        disk recorder page attach top cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks scale
                                         threads steal;
                                         and long ones: calls-versions calls-table agreement truth
@@ -30,7 +30,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from accuracy import accuracy, agreement, calls, chained, partial, slower, steal, truths, walks
+from accuracy import (
+    accuracy,
+    agreement,
+    calls,
+    chained,
+    created,
+    partial,
+    slower,
+    steal,
+    truths,
+    walks,
+)
 from cost import (
     attach,
     continuous,
@@ -70,6 +81,7 @@ PARTS = (
     "contended",
     "counting",
     "objects",
+    "created",
     "heap",
     "open",
     "disk",
@@ -211,6 +223,11 @@ class Bench:
         for env in self.envs.values():
             packages.add(env, objects.PACKAGES)
         objects.report(section, list(self.envs.values()), names, Plan(3 if self.quick else 20))
+
+    def created(self, section: Section) -> None:
+        names = self.programs(list(created.PROGRAMS), ["deltablue"])
+        seconds = 3 if self.quick else 60
+        created.report(section, list(self.envs.values()), names, seconds, self.scratch)
 
     def heap(self, section: Section) -> None:
         for env in self.envs.values():

@@ -49,6 +49,8 @@ COST = (
     Row("counting calls, median program", "calls", "overhead of counting calls"),
     Row("one sampling window of calls", "overhead", "a window of calls, 100 times a second"),
     Row("hardware events, 10 Hz", "counting", "overhead at 10 Hz"),
+    Row("sampled objects and their survival, 3.12", "objects", "objects, Python 3.12"),
+    Row("sampled objects and their survival, 3.15", "objects", "objects, Python 3.15"),
     Row("recorder: until the program starts", "recorder", "recorder, start"),
     Row("recorder: memory", "recorder", "recorder, peak"),
     Row("recorder: memory, continuous mode", "continuous", "recorder, at its largest"),
@@ -70,6 +72,12 @@ ACCURACY = (
     Row("wrong Java stacks", "walks", "wrong Java stacks"),
     Row("counted calls, mean overlap with all", "calls", "counted calls, mean", AT_LEAST),
     Row("counted calls, overlap on deltablue", "calls", "overlap on deltablue", AT_LEAST),
+    Row(
+        "sampled objects, least overlap, 3.12", "objects", "created objects, Python 3.12", AT_LEAST
+    ),
+    Row(
+        "sampled objects, least overlap, 3.15", "objects", "created objects, Python 3.15", AT_LEAST
+    ),
     Row("chained stacks, overlap on deltablue", "chained", "deltablue", AT_LEAST),
     Row("hot call edges kept in 256 KiB", "partial-tree", "hot edges covered", AT_LEAST),
     Row("false findings of slower code, mean", "slower", "wrong where nothing changed"),
@@ -141,7 +149,7 @@ def _summary(rows: Iterable[Row], folder: str) -> str:
 
 
 def _met(verdict: str) -> str:
-    if "interval reaches over the goal" in verdict:
+    if "interval reaches over the goal" in verdict or verdict.startswith("undecided"):
         return "undecided"
     return "**no**" if "missed" in verdict else "yes"
 
