@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sonde.cli.shared.growth_gate import compare_runs, limit_of
+from sonde.cli.shared.growth_gate import compare_flow, compare_runs, limit_of
 from sonde.cli.shared.newest_recording import newest, newest_two
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
@@ -62,13 +62,18 @@ def diff(
         bool,
         typer.Option("--objects", help="Compare sampled objects in bytes instead of time."),
     ] = False,
+    flow: Annotated[
+        bool,
+        typer.Option("--flow", help="Compare the call flow: calls and what each function took."),
+    ] = False,
     fail_over: Annotated[
         str | None,
         typer.Option(
             "--fail-over",
             metavar="PERCENT",
             help="Exit with code 3 if the share of on-CPU time of a function grew significantly, "
-            "and by more than PERCENT points.",
+            "and by more than PERCENT points. With --flow: if what a function took grew by more "
+            "than PERCENT.",
         ),
     ] = None,
 ) -> None:
@@ -87,6 +92,7 @@ def diff(
       sonde diff before.sonde after.sonde --wall --top 10
       sonde diff before.sonde after.sonde --calls
       sonde diff before.sonde after.sonde --objects
+      sonde diff before.sonde after.sonde --flow --fail-over 5%
       sonde diff before.sonde after.sonde --json
       sonde diff 'before-*.sonde' 'after-*.sonde' --fail-over 5%
     """
@@ -97,10 +103,17 @@ def diff(
         raise UsageError(
             "--objects compares bytes; leave out --running, --waiting, --wall and --calls"
         )
+    if flow and (running or waiting or wall or calls or objects):
+        raise UsageError(
+            "--flow compares the call flow; leave out --running, --waiting, --wall, --calls and "
+            "--objects"
+        )
+    if flow and (start is not None or end is not None or skip_startup):
+        raise UsageError("--flow compares whole recordings; leave out --from, --to, --skip-startup")
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
     check_start(start, skip_startup)
     limit = 0.0
-    if fail_over is not None:
+    if fail_over is not None and not flow:
         if waiting or wall or calls or objects:
             raise UsageError(
                 "--fail-over compares on-CPU time; leave out --waiting, --wall, --calls and "
@@ -111,6 +124,9 @@ def diff(
     if base is None:
         base, new = newest_two()
     new = new or newest(besides=base)
+    if flow:
+        compare_flow(base, new, fail_over, selection, top=rows, as_json=as_json)
+        return
     if fail_over is not None:
         compare_runs(
             base, new, limit, selection, skip_startup=skip_startup, top=rows, as_json=as_json

@@ -64,3 +64,43 @@ def compare_runs(
         render(result, console(), top=top)
     if result.grew:
         raise typer.Exit(GREW)
+
+
+def growth_of(text: str) -> float:
+    """The growth of a function that is allowed: 0.05 for 5 %."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*%?", text.strip())
+    if found is None:
+        raise UsageError(
+            f"invalid --fail-over {text!r}; give the growth that a function may have, such as 5%"
+        )
+    return float(found[1]) / 100
+
+
+def compare_flow(
+    base: str,
+    new: str,
+    fail_over: str | None,
+    selection: Selection,
+    *,
+    top: int | None,
+    as_json: bool,
+) -> None:
+    """Print what functions took in both; ends with exit code 3 if one grew by more than allowed."""
+    limit = None if fail_over is None else growth_of(fail_over)
+    from sonde.views.flow.flow_diff import flow_diff
+    from sonde.views.stacks.chained_samples import open_recording
+
+    with working(f"reading {base} and {new}"):
+        before, after = open_recording(base), open_recording(new)
+        result = flow_diff(before, after, selection, limit=limit, top=top)
+    if as_json:
+        print(json.dumps(result.to_json(), separators=(",", ":")))
+    else:
+        from sonde.reports.flow.flow_diff import render
+        from sonde.reports.layout.page import console
+
+        for warning in before.warnings + after.warnings:
+            print(f"sonde: {warning}", file=sys.stderr)
+        render(result, console(), top=top)
+    if result.grew:
+        raise typer.Exit(GREW)

@@ -1,0 +1,52 @@
+"""The call flow of a running process: started late, twice, beside other tools, and nothing left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from environments import Environment
+from launching import TIMEOUT_S, clean_environment, sonde
+from sonde.recording.reader import read
+from sonde.views.flow.flow import flow
+from truth.stacks import PROGRAMS
+
+
+@pytest.mark.parametrize("options", [(), ("--flow-c", "--flow-metric", "instructions")])
+def test_twice_and_nothing_is_left(
+    environment: Environment, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    program = PROGRAMS / "flow_guest.py"
+    guest = subprocess.Popen(
+        [environment.path, program],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment(),
+    )  # fmt: skip
+    assert guest.stdout is not None
+    pid = guest.stdout.readline().strip()
+    for number in range(2):
+        path = tmp_path / f"{number}.sonde"
+        done = sonde("attach", pid, "-o", path, "--what", "flow", "--for", "0.7", *options)
+        assert done.returncode == 0, done.stderr
+        result = flow(read(path))
+        own = {
+            row.function.name: row.numbers
+            for row in result.rows
+            if row.function.file == str(program)
+        }
+        assert own["work"].calls > 10
+        # Those of calls under way at either end may be missing, of two processes at a time.
+        assert abs(own["leaf"].calls - 20 * own["work"].calls) <= 20 * 4
+        assert abs(own["numbers"].resumptions - 2 * own["numbers"].calls) <= 8
+        assert own["main"].calls == 0
+        assert own["main"].preexisting
+    out, _ = guest.communicate(timeout=TIMEOUT_S)
+    assert guest.returncode == 0
+    told = json.loads(out)
+    assert told["found"]
+    assert all(seen == [20, 20, 7] for seen in told["found"])
+    assert told["tools"] in (None, [[None, False]] * 6)
+    assert told["profile"]
+    assert told["trace"]
