@@ -27,6 +27,7 @@ ROOMS = {
         "objects",
         "calls",
         "flow",
+        "loops",
         "remote",
         "heap",
         "probes",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sonde.views.locks.lock_table import LockTable
     from sonde.views.locks.locks import Locks
     from sonde.views.locks.wait_graph import Waits
+    from sonde.views.loops.tasks import Tasks
     from sonde.views.objects.objects import Objects
     from sonde.views.probes.probes import ProbeReport
     from sonde.views.quality import Quality
@@ -47,8 +48,19 @@ class ThreadsAndSpan(_Threads, total=False):
     span: SpanChoice | None
 
 
+class ProcessAndTime(TypedDict, total=False):
+    process: int | None
+    start: float | None
+    end: float | None
+    task: str | None
+
+
 class Where(ThreadsAndTime, ThreadsAndSpan, total=False):
     """What part of a recording a view looks at; all of it unless given."""
+
+
+class WhereAndTask(Where, total=False):
+    task: str | None
 
 
 def _select(time: Time, where: Mapping[str, Any], declared: type[Any]) -> Selection:
@@ -90,7 +102,7 @@ class OpenedRecording:
         while_held: str | None = None,
         mine: bool = False,
         vm_frames: bool = False,
-        **where: Unpack[Where],
+        **where: Unpack[WhereAndTask],
     ) -> Tree:
         """`while_held` is a lock, or "gil": the tree of its holders while others waited.
 
@@ -102,7 +114,7 @@ class OpenedRecording:
         from sonde.views.stacks.tree import tree
 
         asked: Time = time or ("running" if while_held is None else "wall")
-        chosen = _select(asked, where, Where)
+        chosen = _select(asked, where, WhereAndTask)
         return tree(
             self.tables,
             chosen,
@@ -119,12 +131,12 @@ class OpenedRecording:
         time: Time = "running",
         top: int | None = None,
         vm_frames: bool = False,
-        **where: Unpack[Where],
+        **where: Unpack[WhereAndTask],
     ) -> Flat:
         """`vm_frames`: with what the JVM's compilers and garbage collectors do in detail."""
         from sonde.views.stacks.flat import flat
 
-        return flat(self.tables, _select(time, where, Where), top=top, vm_frames=vm_frames)
+        return flat(self.tables, _select(time, where, WhereAndTask), top=top, vm_frames=vm_frames)
 
     def own_flat(
         self, *, time: Time = "running", top: int | None = None, **where: Unpack[Where]
@@ -140,12 +152,12 @@ class OpenedRecording:
         time: Time = "running",
         top: int | None = None,
         mine: bool = False,
-        **where: Unpack[Where],
+        **where: Unpack[WhereAndTask],
     ) -> Lines:
         """`mine`: your own lines, with the time of the libraries that they call."""
         from sonde.views.stacks.lines import lines
 
-        return lines(self.tables, _select(time, where, Where), top=top, mine=mine)
+        return lines(self.tables, _select(time, where, WhereAndTask), top=top, mine=mine)
 
     def start_up(self) -> StartUp | None:
         """The phase in which the program imports; its end in seconds may be a view's `start`."""
@@ -239,6 +251,12 @@ class OpenedRecording:
         from sonde.views.probes.probes import probes
 
         return probes(self.tables, _select("wall", where, Where), top=top)
+
+    def tasks(self, *, top: int | None = None, **where: Unpack[ProcessAndTime]) -> Tasks:
+        """The tasks of event loops; `task` is a name, an id or a coroutine function."""
+        from sonde.views.loops.tasks import tasks
+
+        return tasks(self.tables, _select("running", where, ProcessAndTime), top=top)
 
     def tprof(self, **where: Unpack[ThreadsAndTime]) -> Tprof:
         """Of a recording of the whole machine, by `sonde tprof -o`."""

@@ -34,6 +34,17 @@ MAX_FLOW_KIND = FLOW_UNWIND
 """An event of the call flow: a function is entered; returns; yields; is resumed; is resumed by an
 exception that is thrown into it; is left by an exception."""
 
+TASK, CALLBACK, TASK_GROUP = 0, 1, 2
+"""What takes steps in an event loop: a task; a function that the loop calls; the tasks of a
+coroutine function that were only added up."""
+
+WOKEN = ("unknown", "task", "io", "timer", "thread")
+WOKEN_TASK, WOKEN_IO, WOKEN_TIMER, WOKEN_THREAD = 1, 2, 3, 4
+"""Who made a callback ready: another step of the loop; the loop itself after its poll; a timer;
+another thread."""
+
+LOOP_RUNTIMES = ("asyncio", "uvloop")
+
 SPAN_NAME = "name"
 """The key of a span's attribute that replaces the name it was entered with."""
 

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/hot.h"
 #include "core/session/caller_chain.h"
+#include "core/session/current_task.h"
 #include "core/session/stack_delta.h"
 
 #include <string.h>
@@ -24,10 +25,29 @@ static inline uint8_t flags_of(uint8_t flags, const sonde_stack_delta *delta)
     return delta->detached ? flags | SONDE_DETACHED : flags;
 }
 
+// States the task of the records that follow, if it is another one than of those before. Where this
+// finds no room, neither does the longer record after it.
+static inline void write_task(sonde_thread *thread)
+{
+    const sonde_task *now = &sonde_current_task;
+    if (now->noted)
+        atomic_store_explicit(now->noted, 1, memory_order_relaxed);
+    if (thread->task == now->id)
+        return;
+    sonde_rec_task *out = sonde_ring_reserve(&thread->ring, sizeof *out);
+    if (!out)
+        return;
+    *out = (sonde_rec_task){.rec = {sizeof *out, SONDE_REC_TASK, 0, 0}, .id = now->id};
+    sonde_ring_commit(&thread->ring, sizeof *out);
+    thread->task = now->id;
+}
+
 SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
     bool chained = event->flags & SONDE_CHAINED;
+    if (!event->tid)
+        write_task(thread);
     sonde_stack_delta delta = chained ? (sonde_stack_delta){0, depth, false}
                                       : sonde_stack_compute_delta(thread, depth, event->flags);
     size_t size = sizeof(sonde_rec_sample) + delta.count * sizeof(uint64_t);

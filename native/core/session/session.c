@@ -290,6 +290,7 @@ sonde_thread *sonde_slot_acquire(uint32_t tid)
         thread->counts_use = false;
         thread->touched = thread->registers = 0;
         thread->repeats = 0;
+        thread->task = 0;
         thread->ticked = thread->ticked_cpu = thread->throttled_until = thread->handled = 0;
         thread->was_expensive = false;
         thread->switches = thread->seen = thread->seen_cpu = 0;

@@ -99,6 +99,7 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint32_t depth;                     // of the last stack written
     uint32_t last_stack_size; // so many words of `last_stack` may be referred to, see stack_delta.h
     uint32_t detached, detached_run; // words of the last record for itself only; how often in a row
+    uint64_t task;                   // of the last record, see current_task.h
     uint32_t same;                   // of the last sample written, what is there ever since
     sonde_stack_delta draft;         // of the stack in a record that is not published yet
     sonde_walked walked;

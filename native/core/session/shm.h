@@ -47,6 +47,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_PROBES = 1024,     // values at lines; these two have an area, see probe_area.h
     SONDE_WHAT_STEPS = 2048,      // every instruction or branch for a while
     SONDE_WHAT_FLOW = 4096,       // entries and exits of functions, see core/flow
+    SONDE_WHAT_TASKS = 8192,      // tasks of event loops
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -74,8 +75,8 @@ typedef struct {
                                                // own reasons
     _Atomic uint32_t endless; // events that nothing but their own signals causes, bits by number
     uint32_t pad0;
-    _Alignas(16) _Atomic uint32_t calls; // of SONDE_CALLS_*
-    uint32_t pad1;
+    _Alignas(16) _Atomic uint32_t calls;         // of SONDE_CALLS_*
+    _Atomic uint32_t tasks;                      // of SONDE_TASKS_*
     _Atomic uint64_t walks_checked, walks_wrong; // with SONDE_WHAT_CHECKED
     // The recorder's orders, which change while the session runs; on a line that agents only read.
     _Alignas(64) _Atomic uint32_t what; // of SONDE_WHAT_*; 0: a pause
@@ -108,6 +109,12 @@ enum {                         // whether allocations are sampled, sonde_header.
     SONDE_OBJECTS_UNASKED = 0, // or not by this agent
     SONDE_OBJECTS_SAMPLED = 1,
     SONDE_OBJECTS_ALLOCATOR = 2, // the interpreter has another allocator than pymalloc
+};
+
+enum {                       // whether tasks are recorded, sonde_header.tasks
+    SONDE_TASKS_UNASKED = 0, // or not by this agent
+    SONDE_TASKS_RECORDED = 1,
+    SONDE_TASKS_UNKNOWN_METHODS = 2, // of the interpreter's types: they cannot be hooked
 };
 
 enum {                            // why a window was not opened
@@ -177,10 +184,16 @@ enum { // kinds of records in a ring
     SONDE_REC_OBJECT_SHARE = 19,
     SONDE_REC_PROBE = 20, // a value at a line; state: of SONDE_VALUE_*
     SONDE_REC_CALL = 15,
-    SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
-    SONDE_REC_EVENT = 13,  // state: the number of the event
-    SONDE_REC_FLOW = 24,   // entries and exits of functions, see core/flow/flow_memory.h
-    SONDE_REC_DATA = 14,   // what the last one of this slot touched; state: of SONDE_MEMORY_*
+    SONDE_REC_WINDOW = 16,     // the end of a window; state: of SONDE_WINDOW_*
+    SONDE_REC_EVENT = 13,      // state: the number of the event
+    SONDE_REC_FLOW = 24,       // entries and exits of functions, see core/flow/flow_memory.h
+    SONDE_REC_TASK = 50,       // `id`: the task of this slot's records from here on, 0: none
+    SONDE_REC_TASK_INFO = 51,  // what a task is; state: of SONDE_TASK_*
+    SONDE_REC_TASK_TIMES = 52, // time of a task since the last such record; state: 1 if it ended
+    SONDE_REC_TASK_WAIT = 53,  // a step begins after a long wait; state: of SONDE_WOKEN_*
+    SONDE_REC_TASK_STEP = 54,  // a step that was long, or that others waited for
+    SONDE_REC_LOOP = 55,       // how long callbacks waited; state: of SONDE_LOOP_*
+    SONDE_REC_DATA = 14,       // what the last one of this slot touched; state: of SONDE_MEMORY_*
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -388,6 +401,76 @@ typedef struct { // what a probe read
     uint32_t keep, count;
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_probe;
+enum { // as in the recording
+    SONDE_TASK_TASK = 0,
+    SONDE_TASK_CALLBACK = 1, // all calls of one function
+    SONDE_TASK_GROUP = 2,    // tasks of one coroutine function that have no record of their own
+};
+
+enum { // who made a callback ready, as in the recording
+    SONDE_WOKEN_UNKNOWN = 0,
+    SONDE_WOKEN_STEP = 1, // another step of the same loop
+    SONDE_WOKEN_IO = 2,   // the loop itself
+    SONDE_WOKEN_TIMER = 3,
+    SONDE_WOKEN_THREAD = 4,
+};
+
+enum {
+    SONDE_LOOP_ASYNCIO = 0,
+    SONDE_LOOP_UVLOOP = 1,
+};
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t id;
+} sonde_rec_task;
+
+typedef struct { // followed by the name
+    sonde_rec rec;
+    uint64_t id, parent; // 0: unknown
+    uint64_t created;    // 0: unknown
+    uint64_t code;       // of its coroutine or function, as a frame; 0: unknown
+    uint32_t name_len, pad;
+} sonde_rec_task_info;
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time; // up to which these are known: the end of its last step
+    uint64_t id;
+    uint64_t running, ready, suspended; // ns
+    uint64_t caused;                    // ns that others were ready while it ran
+    uint32_t steps, tasks;              // of a group: how many tasks ended
+} sonde_rec_task_times;
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time, id;
+    uint64_t waker; // the task that made it ready, 0: none
+    uint64_t ready, suspended;
+    uint32_t count, pad;
+    uint64_t frames[]; // of its coroutines, innermost first
+} sonde_rec_task_wait;
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time, id;
+    uint64_t duration, caused;
+} sonde_rec_task_step;
+
+typedef struct {
+    uint32_t bucket, count;
+} sonde_loop_lag;
+
+// Bucket b has waits of less than 2^(b / 4) * (1 + (b % 4 + 1) / 4) ns.
+#define SONDE_LAG_BUCKETS 192u
+
+typedef struct { // of the callbacks that began since the last such record
+    sonde_rec rec;
+    uint64_t time;
+    uint64_t ready, max; // ns
+    uint32_t tid, steps;
+    sonde_loop_lag lags[]; // those that are not empty, up to the record's end
+} sonde_rec_loop;
 
 enum { // kinds of memory, as in the recording
     SONDE_MEMORY_UNKNOWN = 0,

@@ -15,6 +15,7 @@
 #include "cpython/frames/code_objects.h"
 #include "cpython/heap/heap_request.h"
 #include "cpython/locks/semaphore_hooks.h"
+#include "cpython/loops/loops.h"
 #include "cpython/objects/objects.h"
 #include "cpython/probes/probe_session.h"
 #include "cpython/session/fork_warning.h"
@@ -75,6 +76,7 @@ static void forked_child(void)
         sonde_objects_forked(false);
         sonde_probes_forked(false);
         sonde_flow_forked(false);
+        sonde_loops_forked(false);
         if (sonde_attach_forked())
             sonde_attach_abandon();
         return;
@@ -94,6 +96,7 @@ static void forked_child(void)
     sonde_objects_forked(followed);
     sonde_probes_forked(followed);
     sonde_flow_forked(followed);
+    sonde_loops_forked(followed);
     if (!followed) {
         sonde_locks_stop();
         sonde_guard_remove();
@@ -156,6 +159,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         sonde_objects_start();
         sonde_probes_start();
         sonde_flow_start();
+        sonde_loops_start();
     }
     return error;
 }
@@ -170,6 +174,7 @@ EXPORT void sonde_agent_stop(void)
     sonde_flow_stop();
     sonde_calls_stop();
     sonde_objects_stop();
+    sonde_loops_stop();
     sonde_reader_stop();
     sonde_leave_session();
     sonde_objects_forget();
@@ -190,6 +195,7 @@ void sonde_agent_leave(void)
     sonde_flow_stop();
     sonde_calls_stop();
     sonde_objects_stop();
+    sonde_loops_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();
     sonde_reader_stop();
     sonde_leave_session();

@@ -22,7 +22,8 @@ FOLDER = True
 
 TABLES = (
     "processes", "threads", "functions", "contexts", "spans", "samples", "locks", "lock_events",
-    "marks", "pauses", "metrics", "machine", "processors", "types", "objects",
+    "marks", "pauses", "metrics", "machine", "processors", "types", "objects", "tasks",
+    "task_times", "task_waits", "task_steps", "loop_times", "loop_lags",
 )  # fmt: skip
 
 

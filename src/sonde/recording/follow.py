@@ -37,6 +37,7 @@ UNFOLLOWED = (
     "spans", "span_ends", "span_attributes", "sizes", "windows", "calls", "objects", "object_ends",
     "probes", "probe_values",
     "flow_runs", "flow", "flow_events",
+    "tasks", "task_times", "task_waits", "task_steps", "loop_times", "loop_lags",
 )  # fmt: skip
 """Tables that only grow and that nobody who looks live asks for."""
 # Cutting copies what stays, so it is done now and then.

@@ -17,6 +17,14 @@ from numpy.typing import NDArray
 from sonde.recording.chain_tables import Chained, ChainNodes, Links
 from sonde.recording.flow_tables import Flow, FlowEvents, FlowRuns
 from sonde.recording.probe_tables import Probes, ProbeValues
+from sonde.recording.task_tables import (
+    LoopLags,
+    LoopTimes,
+    Tasks,
+    TaskSteps,
+    TaskTimes,
+    TaskWaits,
+)
 from sonde.recording.usage_tables import Machine, Metrics, Processors
 from sonde.row_values import RUNNING
 
@@ -104,8 +112,12 @@ class Samples:
     """The innermost span it lies in, -1: none. Left out: none of them lies in one."""
     processor: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     """On which it was taken, -1: unknown, as of waits. Left out: of none is it known."""
+    task: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The id of the task that ran, in its process; 0: none. Left out: of none."""
 
     def __post_init__(self) -> None:
+        if not len(self.task):
+            object.__setattr__(self, "task", np.zeros(len(self.thread), np.uint64))
         for column in ("span", "processor"):
             if not len(getattr(self, column)):
                 object.__setattr__(self, column, np.full(len(self.thread), -1, np.int32))
@@ -384,6 +396,12 @@ class Recording:
     flow_runs: FlowRuns = field(default_factory=partial(_empty, FlowRuns))
     flow: Flow = field(default_factory=partial(_empty, Flow))
     flow_events: FlowEvents = field(default_factory=partial(_empty, FlowEvents))
+    tasks: Tasks = field(default_factory=partial(_empty, Tasks))
+    task_times: TaskTimes = field(default_factory=partial(_empty, TaskTimes))
+    task_waits: TaskWaits = field(default_factory=partial(_empty, TaskWaits))
+    task_steps: TaskSteps = field(default_factory=partial(_empty, TaskSteps))
+    loop_times: LoopTimes = field(default_factory=partial(_empty, LoopTimes))
+    loop_lags: LoopLags = field(default_factory=partial(_empty, LoopLags))
     cpu_ns: int | None = None
     """The weight of all running samples, of a recording opened without its samples."""
 

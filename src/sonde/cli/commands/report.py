@@ -26,6 +26,7 @@ from sonde.cli.shared.selection_options import (
     Span,
     Start,
     Taken,
+    Task,
     Thread,
     Trace,
     Waiting,
@@ -46,11 +47,13 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
-    "flow", "threads", "spans", "events", "data", "probes", "hot", "quality",
+    "flow", "threads", "spans", "tasks", "events", "data", "probes", "hot", "quality",
     "tprof", "heap",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
 """The views that count running, waiting or wall time, or events, as asked."""
+OF_TASKS = (*OF_TIME, "tasks")
+"""The views of which --task selects a part."""
 OF_LOCKS = ("locks", "lock-table", "waits")
 
 
@@ -77,6 +80,7 @@ def report(
     span: Span = None,
     attribute: Attribute = None,
     trace: Trace = None,
+    task: Task = None,
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
@@ -185,6 +189,8 @@ def report(
         raise UsageError(f"--allocated-in does not apply to {view}; valid view: heap")
     if asked.options:
         raise UsageError(f"{asked.options[0]} does not apply to {view}; valid view: heap")
+    if task is not None and view not in OF_TASKS:
+        raise UsageError(f"--task does not apply to {view}; valid views: {', '.join(OF_TASKS)}")
     time = time_of(running, waiting, wall, taken, event)
     if time is not None and view not in OF_TIME:
         raise UsageError(f"--{time} does not apply to {view}; valid views: {', '.join(OF_TIME)}")
@@ -224,7 +230,7 @@ def report(
     check_start(start, skip_startup)
     selection = selection_of(
         time, thread, process, start, end, span=span_of(span, attribute, trace), taken=taken,
-        event=event,
+        event=event, task=task,
     )  # fmt: skip
     form = flow_form(view, flat=flat, events=events)
     moment_of = object_options.question(view, moment, high_water, growth, selection)
@@ -360,6 +366,10 @@ def _view(
         from sonde.views.probes.probes import probes
 
         return probes(recording, selection, top=top)
+    if view == "tasks":
+        from sonde.views.loops.tasks import tasks
+
+        return tasks(recording, selection, top=top)
     if view == "events":
         from sonde.views.events import events
 
@@ -428,6 +438,7 @@ def _print(
         "lines",
         "threads",
         "spans",
+        "tasks",
         "objects",
         "calls",
         "flow",

@@ -50,9 +50,8 @@ What = Annotated[
     str,
     typer.Option(
         metavar="LIST",
-        help="Record these kinds: cpu, locks, waits, threads, objects, calls, flow, probes, "
-        "event:NAME[@PERIOD]; "
-        "+waits adds to the default, -locks removes from it",
+        help="Record these kinds: cpu, locks, waits, threads, objects, calls, flow, probes, tasks, "
+        "event:NAME[@PERIOD]; +waits adds to the default, -locks removes from it",
     ),
 ]
 Ticks = Annotated[

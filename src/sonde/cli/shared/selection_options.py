@@ -69,6 +69,12 @@ Trace = Annotated[
         "--trace", metavar="ID", help="Select time within spans of this OpenTelemetry trace."
     ),
 ]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task", metavar="NAME|ID", help="Select what ran in this task or coroutine function."
+    ),
+]
 Running = Annotated[bool, typer.Option("--running", help="Count on-CPU time (the default).")]
 Waiting = Annotated[bool, typer.Option("--waiting", help="Count off-CPU time.")]
 Wall = Annotated[bool, typer.Option("--wall", help="Count on-CPU and off-CPU time.")]
@@ -131,6 +137,7 @@ def selection_of(
     end_option: str = "--to",
     taken: str | None = None,
     event: str | None = None,
+    task: str | None = None,
 ) -> Selection:
     pid = whole("--process", process, "a PID")
     start_s, end_s = seconds("--from", start), seconds(end_option, end)
@@ -138,7 +145,7 @@ def selection_of(
 
     # In the recording and in JSON steal time is named after the hypervisor.
     cause = {"all": None, "steal": "hypervisor"}.get(taken, taken) if taken else None
-    return select(time or "running", thread, pid, start_s, end_s, span, cause, event)
+    return select(time or "running", thread, pid, start_s, end_s, span, cause, event, task)
 
 
 def span_of(span: str | None, attribute: str | None, trace: str | None) -> SpanChoice | None:

@@ -16,6 +16,7 @@ from ..tables.sampled_objects import SampledObjects
 from ..tables.segment import ProcessSegment
 from ..tables.spans import Spans
 from ..tables.stacks.contexts import Codes, Contexts
+from ..tables.tasks import Tasks
 from ..tables.thread_names import ThreadNames
 from ..tables.threads import Threads
 from .call_flow import CallFlow
@@ -54,6 +55,7 @@ class ProcessTables:
         self.objects = SampledObjects(segment, contexts)
         self.probes = ProbeValues(segment, contexts, agent.area)
         self.flow = CallFlow(segment, contexts, self.codes, agent.flow)
+        self.tasks = Tasks(segment, self.codes)
         self.maps = MemoryMaps(pid)
         self.types: dict[int, str] = {0: ""}
         """What classes are called, by the number the agent gave them."""

@@ -22,6 +22,7 @@ from .event_records import EventRows
 from .lock_records import LockRecords, UnknownTypeError
 from .ring_thread import RingThread
 from .stacks import BrokenStackError, StackDecoder
+from .task_records import TaskRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ class RingReader:
         self._stacks = StackDecoder(tables)
         self._window = Window()
         self._events = EventRows(tables, self.thread, self._stacks)
+        self._tasks = TaskRecords(tables, self.thread, self._stacks)
         self.locks = LockRecords(tables, self.thread, self._stacks, self.ring_at)
 
     def start_segment(self, remap: Callable[[int], int]) -> None:
@@ -116,6 +118,8 @@ class RingReader:
                     self._events.event(at, state, flags)
                 elif kind == shm.REC_DATA:
                     self._events.data(at, state)
+                elif shm.REC_TASK <= kind <= shm.REC_LOOP:
+                    self._tasks.record(at, kind, state, size)
             except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
@@ -151,7 +155,9 @@ class RingReader:
         self._tables.spans.check(span)
         if flags & shm.UNDECODABLE and state != RUNNING:
             self._tables.undecodable_waits += 1
-        place = SampleContext(self._stacks.stack_of(at, keep, count, flags), interpreter, span)
+        place = SampleContext(
+            self._stacks.stack_of(at, keep, count, flags), interpreter, span, self._tasks.current
+        )
         weight = self._weigh(now, cpu, place, state, on - 1)
         self._stacks.sampled(flags, same, weight)
 

@@ -78,6 +78,16 @@ class StackDecoder:
             line.known = depth
         return context if depth else tables.pseudo_context(NO_FRAMES)
 
+    def stack_apart(self, at: int, count: int, header: int) -> int:
+        """The context of whole frames that no other record continues; -1: there are none."""
+        tables = self._tables
+        context = -1
+        words = struct.unpack_from(f"<{count}Q", tables.memory, at + header)
+        for word in reversed(words):
+            row = tables.codes.children.get((context, word))
+            context = tables.codes.child(context, word) if row is None else row
+        return context
+
     def caller(self, keep: int, count: int, flags: int) -> int:
         """The context that the last stack's innermost frame was called from."""
         if count > 1 and flags & shm.DETACHED:

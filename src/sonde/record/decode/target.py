@@ -252,6 +252,7 @@ class TargetProcess:
         tables.probes.start_segment()
         tables.flow.start_segment()
         tables.spans.start_segment()
+        tables.tasks.start_segment()
         self.open_locks.repeat(remap)
 
     def _forget_names(self, now: int) -> None:

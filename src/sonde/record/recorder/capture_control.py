@@ -36,6 +36,7 @@ _BITS = {
     "probes": shm.WHAT_PROBES,
     "steps": shm.WHAT_STEPS,
     "flow": shm.WHAT_FLOW,
+    "tasks": shm.WHAT_TASKS,
     "threads": 0,
 }
 
@@ -238,7 +239,7 @@ class CaptureControl:
             raise SondeError(
                 "objects cannot be enabled now; start the recording with --what +objects"
             )
-        for kind in ("probes", "steps"):
+        for kind in ("probes", "steps", "tasks"):
             if kind in wanted and kind not in self._began_with:
                 raise SondeError(
                     f"{kind} cannot be enabled now; start the recording with --what +{kind}"

@@ -157,6 +157,13 @@ class AgentMemory:
         """Why no call flow is recorded, if so."""
         return "" if self.flow is None else self.flow.why_none()
 
+    def why_no_tasks(self) -> str:
+        """Why tasks of event loops are not recorded, if so."""
+        state = shm.TASKS.unpack_from(self.view, shm.TASKS_AT)[0]
+        if state != shm.TASKS_UNKNOWN_METHODS:
+            return ""
+        return "methods of this interpreter's types are not as in the versions that sonde knows"
+
     def object_share(self) -> tuple[int, int]:
         """For how long windows of allocations were open, of how much CPU time, at last."""
         open_ns, cpu_ns = shm.OBJECT_SHARE_NOW.unpack_from(self.view, shm.OBJECT_SHARE_NOW_AT)

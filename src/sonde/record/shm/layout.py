@@ -34,6 +34,7 @@ WHAT_CHECKED = 256
 WHAT_ACTIVATIONS = 512
 WHAT_PROBES, WHAT_STEPS = 1024, 2048
 WHAT_FLOW = 4096
+WHAT_TASKS = 8192
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 SAMPLER_SAFEPOINT, SAMPLER_CPU_TIMER = 4, 5
@@ -45,6 +46,7 @@ REC_OBJECT_END, REC_OBJECT_TYPE, REC_OBJECT_SHARE = 17, 18, 19
 REC_PROBE = 20
 REC_EVENT, REC_DATA = 13, 14
 REC_FLOW = 24
+REC_TASK, REC_TASK_INFO, REC_TASK_TIMES, REC_TASK_WAIT, REC_TASK_STEP, REC_LOOP = range(50, 56)
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK, NOTE_ATTRIBUTE = 1, 2, 3, 4
 
@@ -94,6 +96,10 @@ ENDLESS_AT = 200
 CALLS = struct.Struct("<I")
 CALLS_AT = 208
 CALLS_UNASKED, CALLS_COUNTED, CALLS_COMPILED, CALLS_FAILED = 0, 1, 5, 6
+# and whether tasks of event loops are recorded
+TASKS = struct.Struct("<I")
+TASKS_AT = 212
+TASKS_UNASKED, TASKS_RECORDED, TASKS_UNKNOWN_METHODS = 0, 1, 2
 # and of walks that were made twice: how many there were, and how many came out otherwise
 WALKS = struct.Struct("<QQ")
 WALKS_AT = 216
@@ -172,6 +178,20 @@ OBJECT_SHARE = struct.Struct("<IHBB QQQ")
 OBJECT_END = struct.Struct("<IHBB QQ")
 # size kind value flags | time type number | probe span interpreter text_length | text | keep count
 PROBE = struct.Struct("<IHBB QQq IIII 64s II")
+# size kind state flags | id
+TASK = struct.Struct("<IHBB Q")
+# size kind which flags | id parent created code | name_len
+TASK_INFO = struct.Struct("<IHBB QQQQ II")
+# size kind ended flags | time id | running ready suspended caused | steps tasks
+TASK_TIMES = struct.Struct("<IHBB QQ QQQQ II")
+# size kind woken flags | time id waker | ready suspended | count
+TASK_WAIT = struct.Struct("<IHBB QQQ QQ II")
+# size kind state flags | time id | duration caused
+TASK_STEP = struct.Struct("<IHBB QQ QQ")
+# size kind runtime flags | time ready max | tid steps
+LOOP = struct.Struct("<IHBB QQQ II")
+LOOP_LAG = struct.Struct("<II")
+LAG_BUCKETS = 192
 # size kind which flags | time weight address | keep count | interpreter span
 EVENT = struct.Struct("<IHBB QQQ II II")
 # size kind memory flags | type offset

@@ -32,6 +32,8 @@ class SampleContext(NamedTuple):
     interpreter: int
     span: int = 0
     """The agent's number of it, which outlives a segment's rows; 0: none."""
+    task: int = 0
+    """Likewise."""
 
 
 class ThreadTime(ThreadRow):
@@ -88,7 +90,9 @@ class ThreadTime(ThreadRow):
         segment, weight = self._segment, self._used(now, cpu)
         row, span = self.row(place.interpreter), self._spans.row(place.span)
         at = now - segment.origin
-        segment.writer.append("samples", row, at, place.context, weight, RUNNING, span, processor)
+        segment.writer.append(
+            "samples", row, at, place.context, weight, RUNNING, span, processor, place.task
+        )
         return weight
 
     def chained(
@@ -126,15 +130,16 @@ class ThreadTime(ThreadRow):
         self._off_done = off
         segment = self._segment
         row, span = self.row(place.interpreter), self._spans.row(place.span)
-        append, context = segment.writer.append, place.context
+        append, context, task = segment.writer.append, place.context, place.task
         # What of it lies before the segment: the one before is closed, and alone this one must not
         # claim it.
         before = segment.boundary - (now - weight - self._left_out)
         if before > 0:
             before = min(before, weight)
-            append("samples", row, BEFORE, context, before, state, span, NO_PROCESSOR)
+            append("samples", row, BEFORE, context, before, state, span, NO_PROCESSOR, task)
             weight -= before
-        append("samples", row, now - segment.origin, context, weight, state, span, NO_PROCESSOR)
+        at = now - segment.origin
+        append("samples", row, at, context, weight, state, span, NO_PROCESSOR, task)
 
     def finish_wait(self, now: int, cpu: int) -> None:
         """Gives the rest of a wait seen from outside, up to now, to the chain it was seen in."""

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sonde.row_values import MAX_FLOW_KIND, NATIVE_MEMORY, PREEMPTED, PREEXISTING, VALUE_TEXT
+from sonde.row_values import (
+    MAX_FLOW_KIND,
+    NATIVE_MEMORY,
+    PREEMPTED,
+    PREEXISTING,
+    TASK_GROUP,
+    VALUE_TEXT,
+    WOKEN_THREAD,
+)
 
 INTEGERS: dict[str, tuple[int, int]] = {
     "u8": (0, 2**8 - 1),
@@ -139,6 +147,8 @@ TABLES: tuple[Table, ...] = (
             Column("state", "u8", default=0, high=PREEMPTED),
             Column("span", "i32", default=-1, refers="spans"),
             Column("processor", "i32", default=-1, low=-1),
+            # The number of a row of `tasks` in the process; 0: none.
+            Column("task", "u64", default=0),
         ),
     ),
     Table(
@@ -399,6 +409,81 @@ TABLES: tuple[Table, ...] = (
             Column("context", "i32", refers="contexts"),
             Column("kind", "u8", high=MAX_FLOW_KIND),
             Column("measured", "i64", low=0),
+        ),
+    ),
+    # Tasks of event loops. The other tables speak of them by their numbers, because a sample may be
+    # written before anything is known of its task.
+    Table(
+        "tasks",
+        (
+            Column("process", "u32", refers="processes"),
+            Column("id", "u64"),
+            Column("kind", "u8", high=TASK_GROUP),
+            Column("name", TEXT, default=""),
+            Column("function", "i32", default=-1, refers="functions"),
+            Column("parent", "u64", default=0),
+            _time("created_ns", default=-1),
+        ),
+    ),
+    # What each did since its row before.
+    Table(
+        "task_times",
+        (
+            Column("process", "u32", refers="processes"),
+            _time("time", ascending=True),
+            Column("task", "u64"),
+            Column("steps", "u32"),
+            Column("tasks", "u32"),
+            _time("running_ns"),
+            _time("ready_ns"),
+            _time("suspended_ns"),
+            _time("caused_ns"),
+            Column("ended", "u8", default=0, high=1),
+        ),
+    ),
+    # Steps that began after a long wait, and steps that were long or waited for.
+    Table(
+        "task_waits",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("task", "u64"),
+            _time("ready_ns"),
+            _time("suspended_ns"),
+            Column("waker", "u64", default=0),
+            Column("woken", "u8", default=0, high=WOKEN_THREAD),
+            Column("context", "i32", default=-1, refers="contexts"),
+        ),
+    ),
+    Table(
+        "task_steps",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("task", "u64"),
+            _time("duration_ns"),
+            _time("caused_ns"),
+        ),
+    ),
+    # How long callbacks of a loop waited since its row before, and how many for how long.
+    Table(
+        "loop_times",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("runtime", TEXT),
+            Column("steps", "u32"),
+            _time("ready_ns"),
+            _time("max_ns"),
+        ),
+    ),
+    Table(
+        "loop_lags",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            _time("below_ns"),
+            Column("count", "u32"),
         ),
     ),
 )

@@ -17,6 +17,7 @@ from sonde.recording.segments.object_join import ObjectJoin
 from sonde.recording.segments.segment_boundary import repeated, rows_of, shares_before
 from sonde.recording.segments.span_join import SpanJoin
 from sonde.recording.segments.standalone_segment import alone
+from sonde.recording.segments.task_join import TaskJoin
 from sonde.recording.tables import (
     Contexts,
     Events,
@@ -59,6 +60,7 @@ class JoinedTables:
         """Tables whose rows are never the same in two segments: one piece for each segment."""
         self._spans = SpanJoin()
         self._objects = ObjectJoin()
+        self._tasks = TaskJoin()
 
     def add(self, part: Recording, start: int, before: Recording | None) -> None:
         """The next segment; `before` is the one that it follows without a gap."""
@@ -91,6 +93,7 @@ class JoinedTables:
         self._append("metrics", part.metrics, start, thread=thread)
         self._append("machine", part.machine, start, process=process)
         self._append("processors", part.processors, start, process=process)
+        self._add_tasks(part, start, process, thread, context)
 
     def _append(self, name: str, table: Any, start: int | None, **places: Ints) -> None:
         """The rows of a segment; `places`: for columns that point at rows, where those are now."""
@@ -218,6 +221,16 @@ class JoinedTables:
         self._objects.add(part.objects, start, owner, thread, context, type_)
         return type_
 
+    def _add_tasks(
+        self, part: Recording, start: int, process: Ints, thread: Ints, context: Ints
+    ) -> None:
+        function = np.append(self._function_places(part), -1)
+        self._tasks.add(part.tasks, start, process, function)
+        self._append("task_times", part.task_times, start, process=process)
+        self._append("task_waits", part.task_waits, start, thread=thread, context=context)
+        for name in ("task_steps", "loop_times", "loop_lags"):
+            self._append(name, getattr(part, name), start, thread=thread)
+
     def _add_calls(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
         function = np.append(self._function_places(part), -1)
         self._append("sizes", part.sizes, None, function=function)
@@ -310,6 +323,7 @@ class JoinedTables:
             pauses=Pauses(*np.array(self._pauses, dtype=np.int64).reshape(-1, 2).T),
             spans=self._spans.table(),
             objects=self._objects.table(),
+            tasks=self._tasks.table(),
             types=Types([name for name, _ in types], [runtime for _, runtime in types]),
             events=Events([name for name, _ in kinds], _column(kinds, 1, np.int64)),
             chain_nodes=ChainNodes(_column(nodes, 0, np.int32), _column(nodes, 1, np.int64)),

@@ -36,6 +36,9 @@ def alone(part: Recording) -> Recording:
         windows=replace(part.windows, time=np.maximum(part.windows.time, 0)),
         event_samples=_from_the_start(part.event_samples),
         chained=_from_the_start(part.chained),
+        task_times=_from_the_start(part.task_times),
+        task_waits=_from_the_start(part.task_waits),
+        task_steps=_from_the_start(part.task_steps),
         spans=span_join.alone(part.spans),
         pauses=Pauses(np.maximum(pauses.start_ns, 0), np.maximum(pauses.end_ns, 0)),
     )

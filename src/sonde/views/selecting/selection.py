@@ -14,6 +14,7 @@ from sonde.model.cpu_loss import CPU_LOSS_CAUSES, CpuLossCause
 from sonde.recording.format.schema import TIME_LIMIT
 from sonde.views.selecting.formatting import some
 from sonde.views.selecting.span_filter import SpanChoice, within
+from sonde.views.selecting.task_filter import in_task
 
 if TYPE_CHECKING:
     from sonde.model.trees.context_tree import Flags
@@ -39,6 +40,8 @@ class Selection:
     """Of the time taken: by whom; None means all of them."""
     event: str | None = None
     """Not time is counted but events of this name."""
+    task: str | None = None
+    """Only what ran in tasks of event loops with this name, id or coroutine function."""
     memory: str | None = None
     """Not time is counted but bytes of objects: one of MEMORY."""
 
@@ -60,6 +63,7 @@ def select(
     span: SpanChoice | None = None,
     cause: str | None = None,
     event: str | None = None,
+    task: str | None = None,
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
     if time not in get_args(Time):
@@ -76,7 +80,9 @@ def select(
         raise UsageError(
             f"the time range is empty: its end, {end:g} s, must be after its start, {start:g} s"
         )
-    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span, by, event)
+    return Selection(
+        time, thread, process, _nanoseconds(start), _nanoseconds(end), span, by, event, task
+    )
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
@@ -127,6 +133,9 @@ def chosen(recording: Recording, selection: Selection) -> Chosen:
     )
     if selection.span is not None:
         inside = within(recording, selection.span)[samples.span[found.rows]]
+        found = Chosen(found.rows[inside], found.weight[inside])
+    if selection.task is not None:
+        inside = in_task(recording, found.rows, selection.task)
         found = Chosen(found.rows[inside], found.weight[inside])
     if selection.time != "taken":
         return found

@@ -17,7 +17,7 @@ from .segment_storage import memory_files
 
 DEFAULT_RATE = 1000
 MAX_RATE = 20_000
-KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls", "flow", "probes")
+KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls", "flow", "probes", "tasks")
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096

@@ -39,7 +39,7 @@ class QualityCounts:
         """Forked children that were over before the recorder looked at them, without a sample."""
         self.why_no_calls = ""
         self.why_no_objects = ""
-        self.why_no_flow = ""
+        self.why_no_flow = self.why_no_tasks = ""
         # All counts are of the session; a segment shows what came since the last one was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
@@ -66,6 +66,7 @@ class QualityCounts:
         self.why_no_calls = target.agent.why_no_calls() or self.why_no_calls
         self.why_no_objects = target.agent.why_no_objects() or self.why_no_objects
         self.why_no_flow = target.agent.why_no_flow() or self.why_no_flow
+        self.why_no_tasks = target.agent.why_no_tasks() or self.why_no_tasks
 
     def facts(
         self,
@@ -77,11 +78,13 @@ class QualityCounts:
         """Of the segment being written, or the whole session; `more` are further counts of it."""
         total, mode, why_no_calls = dict(self._over), self._mode, self.why_no_calls
         why_no_objects, why_no_flow = self.why_no_objects, self.why_no_flow
+        why_no_tasks = self.why_no_tasks
         for target in targets:
             mode = _count(total, mode, target)
             why_no_calls = target.agent.why_no_calls() or why_no_calls
             why_no_objects = target.agent.why_no_objects() or why_no_objects
             why_no_flow = target.agent.why_no_flow() or why_no_flow
+            why_no_tasks = target.agent.why_no_tasks() or why_no_tasks
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
         if self.short_processes:
@@ -124,6 +127,7 @@ class QualityCounts:
             **({"why_no_calls": why_no_calls} if why_no_calls else {}),
             **({"why_no_objects": why_no_objects} if why_no_objects else {}),
             **({"why_no_flow": why_no_flow} if why_no_flow else {}),
+            **({"why_no_tasks": why_no_tasks} if why_no_tasks else {}),
             **total,
         }
 

@@ -1,0 +1,1 @@
+"""Event loops: what their tasks did, and what those waited for."""
