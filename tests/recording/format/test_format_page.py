@@ -37,7 +37,7 @@ def test_the_annotated_bytes_are_real(tmp_path):
     shift = data.index(b'{"target":{"pid":42}}') - 0x215
     for offset, text in lines:
         place = int(offset, 16)
-        place += 0 if place < 0x1F1 else shift if place < 0x60C else 2 * shift
+        place += 0 if place < 0x1F1 else shift if place < 0x60E else 2 * shift
         found = data[place : place + len(bytes.fromhex(text))]
         assert found.hex(" ") == text, f"at {offset}"
 
