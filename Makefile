@@ -17,7 +17,7 @@ CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures tutorials bench evaluate suites docs wheel wheel-test clean
+.PHONY: help dev pythons jdks jars build page page-test sanitized native-asan lint format test test-built test-calm soak demo pictures tutorials bench evaluate suites docs wheel wheel-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,8 +46,10 @@ page: dev ## the web page, into src/sonde/web; needs Node.js, or fetches it
 page-test: build page $(VENV)/fleet-ready ## the page's types, form and logic, and itself in chromium
 	@$(BIN)/python scripts/page.py test
 
-native-asan: pythons jdks ## native code and its unit tests under AddressSanitizer and UBSan
+sanitized: pythons jdks # the agents and native tests with AddressSanitizer and UBSan, into build-asan
 	@$(BIN)/python scripts/build.py build-asan --sanitize
+
+native-asan: sanitized ## native code and its unit tests under AddressSanitizer and UBSan
 	$(BIN)/meson test -C build-asan --print-errorlogs
 
 lint: dev ## ruff, mypy --strict, clang-format, tsc, prettier
@@ -64,7 +66,7 @@ format: dev ## put the sources into shape
 	@$(BIN)/python scripts/page.py format
 
 test: ## everything a change has to pass: lint, native tests, the page, Python tests
-	@$(MAKE) --no-print-directory -j4 --output-sync=target build jars page $(VENV)/test-ready
+	@$(MAKE) --no-print-directory -j4 --output-sync=target build sanitized jars page $(VENV)/test-ready
 	@began=$$(date +%s) && $(MAKE) --no-print-directory test-built && passed=$$(($$(date +%s) - began)) && \
 		echo "everything passed; set-up apart, it took $$((passed / 60)) min $$((passed % 60)) s"
 

@@ -10,6 +10,7 @@ import pytest
 
 from fleet.recorded import VIEWS, added, answered, asked, shop, without_chains
 from launching import Interpreter
+from matrix import OLDEST_AND_NEWEST
 from sonde.fleet.queries.engines import engine
 from sonde.fleet.queries.query import Question
 from sonde.fleet.queries.views import answer
@@ -20,6 +21,9 @@ from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.flat import flat
 from sonde.views.stacks.tree import tree
 from views.locks.test_locks import products
+
+# What Python recorded is the same file format whichever version it was.
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 
 @pytest.fixture(scope="module")

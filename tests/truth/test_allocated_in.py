@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from launching import SONDE, TIMEOUT_S, Interpreter, clean_environment, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.errors import UsageError
 from sonde.heap import snapshot_file
 from sonde.heap.graph import HeapGraph
@@ -72,6 +73,7 @@ def test_another_process_is_refused(files: tuple[Path, Path], keep: Callable[[st
         heap_paths(graph, "Session", recording=read(path))
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_the_page(files: tuple[Path, Path], tmp_path: Path) -> None:
     """What the file that works offline has of a type's paths is what the report has."""
     recorded, taken = files

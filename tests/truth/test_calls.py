@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from launching import TIMEOUT_S, TARGETS, Interpreter, clean_environment, must_run
-from matrix import OLDEST_AND_NEWEST
+from matrix import OLDEST_AND_NEWEST, soak
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
 from truth.stacks import BUILT_IN, PROGRAMS
@@ -75,7 +75,7 @@ def told(one: Shares, other: Shares) -> str:
 
 
 @pytest.mark.versions(*OLDEST_AND_NEWEST)
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("name", ["richards", "raytrace", soak("deltablue")])
 def test_edges_of_real_programs(
     python: Interpreter, benchmarks: Path, keep: Keep, name: str
 ) -> None:

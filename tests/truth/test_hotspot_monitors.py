@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from java import Jdk, compiled
 from launching import Run, must_run
+from matrix import soak
 from shared import run_folder
 
 from sonde.views.locks.locks import locks
@@ -64,16 +65,20 @@ def test_inlined_synchronized_methods_are_named(
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("what", ["locks", "cpu,locks", "locks,waits", "cpu,locks,waits"])
+@pytest.mark.parametrize(
+    "what", ["locks", soak("cpu,locks"), soak("locks,waits"), "cpu,locks,waits"]
+)
 def test_holders_are_known_whatever_is_recorded(
     record: Callable[..., Run], compiler: str, what: str
 ) -> None:
     run = record(what, compiler, "Crowded", TURNS)
     rows = monitor_rows(run)
     waited = sum(row["wait_ns"] for row in rows)
-    unknown = sum(row["wait_ns"] for row in rows if row["key"]["owner_chain"] is None)
+    unknown = [row for row in rows if row["key"]["owner_chain"] is None]
     assert waited > 0
-    assert unknown <= UNKNOWN * waited
+    # But for the longest: the scheduler makes a single one as long as it likes.
+    longest = max((row["max_ns"] for row in unknown), default=0)
+    assert sum(row["wait_ns"] for row in unknown) - longest <= UNKNOWN * waited
     if "waits" in what:
         have_stacks(run)
 

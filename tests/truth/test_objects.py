@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from launching import Interpreter, Run, must_run
+from matrix import OLDEST_AND_NEWEST
 from sonde.views.objects.objects import objects
 from sonde.views.objects.sampled import CONFIDENCE
 from truth.stacks import PROGRAMS
@@ -35,6 +36,7 @@ def allocations(python: Interpreter, keep: Callable[[str], Path]) -> Run:
     return must_run(path, command, "--what", "cpu,objects")
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
 def test_estimates_overlap_with_exact_counts(allocations: Run) -> None:
     made = allocations.told["made"]
     rows = {row.type: row for row in objects(allocations.recording).rows}

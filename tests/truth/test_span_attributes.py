@@ -10,12 +10,15 @@ import pytest
 
 from environments import Environment
 from launching import TESTS, TIMEOUT_S, Run, clean_environment, must_run, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read_parts
 from sonde.recording.tables import Recording
 from sonde.views.selecting.selection import Selection
 from sonde.views.selecting.span_filter import SpanAttribute
 from sonde.views.stacks.flat import flat
 from truth.stacks import PROGRAMS
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 PROGRAM = PROGRAMS / "span_attributes.py"
 SOURCE = str(TESTS.parent / "src")

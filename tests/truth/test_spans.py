@@ -129,6 +129,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_program_that_is_attached_to(
     environment: Environment, keep: Callable[[str], Path]
 ) -> None:
@@ -175,6 +176,7 @@ work()
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_program_that_records_itself(environment: Environment, tmp_path: Path) -> None:
     paths = [tmp_path / "one.sonde", tmp_path / "two.sonde"]
     subprocess.run(

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from launching import TIMEOUT_S, Interpreter, clean_environment, must_run
+from matrix import OLDEST_AND_NEWEST
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.calls import calls
 from truth.stacks import PROGRAMS
@@ -51,6 +52,7 @@ def true_shares(python: Interpreter, program: Path, rounds: str, out: Path) -> d
     return {edge: n / total for edge, n in counted.items()}
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST, *LESS_CLOSE)
 @pytest.mark.parametrize("name", ROUNDS)
 def test_a_dense_start_up_has_its_share(python: Interpreter, keep: Keep, name: str) -> None:
     program, rounds = PROGRAMS / f"{name}.py", ROUNDS[name]

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from launching import SONDE, Interpreter, clean_environment, must_run, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.row_values import RUNNING
@@ -38,6 +39,7 @@ def two_processors() -> list[int]:
     return usable[:2]
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_sample_tells_its_processor(python: Interpreter, tmp_path: Path) -> None:
     first, second = two_processors()
     # Long enough for a row of each processor, which is written once a second.

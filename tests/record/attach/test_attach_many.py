@@ -125,11 +125,12 @@ def recording_of(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]
 # ---- servers whose workers come and go
 
 
-def wait_for_answers(server: Server, *workers: int) -> None:
-    """Long enough for samples of each."""
+def wait_for_answers(server: Server, path: Path, *workers: int) -> None:
+    """Until each has answered often, and samples of its answers are in the recording."""
     answered = server.load.answered
     enough = {pid: answered[pid] + ANSWERS for pid in workers}
     until(lambda: all(answered[pid] > n for pid, n in enough.items()), "they answer")
+    until(lambda: in_function(read(path), "compute").keys() >= set(workers), "their samples")
 
 
 def check_server(server: Server, path: Path, *arguments: str) -> None:
@@ -138,7 +139,7 @@ def check_server(server: Server, path: Path, *arguments: str) -> None:
     first = set(load.answered)
     with recording_of(path, *arguments) as process:
         until(lambda: recorded(path) >= first, "the workers are recorded", process)
-        wait_for_answers(server, *first)
+        wait_for_answers(server, path, *first)
         for number, victim in zip((signal.SIGTERM, signal.SIGKILL), sorted(first), strict=True):
             before = set(load.answered)
             load.kills()
@@ -146,7 +147,7 @@ def check_server(server: Server, path: Path, *arguments: str) -> None:
             (new,) = until(lambda known=before: load.answered.keys() - known, "another worker")
             load.recovers()
             until(lambda pid=new: pid in recorded(path), "it is recorded", process)
-            wait_for_answers(server, new)
+            wait_for_answers(server, path, new)
         assert load.failed == []
         assert server.process.poll() is None
     workers = set(load.answered)

@@ -5,21 +5,24 @@ import { VIEWS } from "../../browser.mjs";
 import { expect, open, test, written } from "../sonde";
 
 for (const from of ["server", "file"]) {
-  test.describe(`from a ${from}`, () => {
-    for (const view of VIEWS) {
-      test(view, async ({ page, served }) => {
-        const names =
-          view === "diff"
-            ? (["hostile", "everything"] as const)
-            : (["hostile"] as const);
-        const url =
-          from === "server"
-            ? await served(...names)
-            : pathToFileURL(written(`${names.join("-")}.html`, [...names]))
-                .href;
+  for (const names of [
+    ["hostile"],
+    // With another to compare it with.
+    ["hostile", "everything"],
+  ] as const) {
+    const views = VIEWS.filter(
+      (view) => (view === "diff") === names.length > 1,
+    );
+    test(`${views.join(", ")} from a ${from}`, async ({ page, served }) => {
+      test.setTimeout(90_000);
+      const url =
+        from === "server"
+          ? await served(...names)
+          : pathToFileURL(written(`${names.join("-")}.html`, [...names])).href;
+      for (const view of views) {
         for (const time of ["running", "wall"]) {
           await open(page, url, view, `time=${time}`);
-          await page.waitForTimeout(300);
+          await page.waitForTimeout(200);
           // Over everything that shows details of what is under the pointer.
           for (const [x, y] of [
             [300, 260],
@@ -40,10 +43,13 @@ for (const from of ["server", "file"]) {
             .filter((href) => /^\s*javascript:/i.test(href)).length,
           wide: document.documentElement.scrollWidth - window.innerWidth,
         }));
-        expect(seen).toEqual({ ran: 0, strange: 0, links: 0, wide: 0 });
-      });
-    }
-  });
+        expect({ view, ...seen }).toEqual({
+          view,
+          ...{ ran: 0, strange: 0, links: 0, wide: 0 },
+        });
+      }
+    });
+  }
 }
 
 test("a name is shown as it is", async ({ page, served }) => {
