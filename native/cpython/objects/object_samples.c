@@ -16,7 +16,13 @@
 static _Atomic uint64_t last_id;
 static _Atomic uint32_t ends_lost; // that are not counted in the session yet
 static _Atomic int window = SONDE_WINDOW_NONE;
+static _Atomic uint32_t taken_in_windows;
 void sonde_object_set_window(int state) { atomic_store(&window, state); }
+
+uint32_t sonde_object_taken_in_windows(void)
+{
+    return atomic_load_explicit(&taken_in_windows, memory_order_relaxed);
+}
 
 static bool has_windows(void)
 {
@@ -123,8 +129,10 @@ static void write_sample(sonde_thread *me, const void *at, size_t size, int whic
                              .size = size,
                              .every = (uint64_t)sonde_countdown_mean(which),
                              .address = (uintptr_t)at};
-    if (which == SONDE_SMALL && has_windows())
+    if (which == SONDE_SMALL && has_windows()) {
         made.rec.flags |= SONDE_OBJECT_IN_WINDOW;
+        atomic_fetch_add_explicit(&taken_in_windows, 1, memory_order_relaxed);
+    }
     sonde_block block = {size, atomic_fetch_add(&last_id, 1) + 1, false};
     bool is_object = by == SONDE_BY_OBJECTS && !library;
     if (!is_object) {

@@ -32,6 +32,8 @@ enum {
     SONDE_WINDOW_OPEN,
 };
 void sonde_object_set_window(int state);
+// How many were taken in windows, of all sessions; it wraps around.
+uint32_t sonde_object_taken_in_windows(void);
 
 // Reports what the blocks are that were not looked into yet. The caller has the GIL, and allocates
 // nothing meanwhile.

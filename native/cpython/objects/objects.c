@@ -114,6 +114,25 @@ static void report(share_t *share, bool at_once)
     sonde_notes_leave();
 }
 
+// Where windows found nothing to sample for a while, as in numeric code, there are fewer of them,
+// and each is open for so much longer: the share of time is the same. What is allocated then is
+// sampled as before, and the first sample ends it.
+#define QUIET_WINDOWS 32u
+#define MAX_LONGER 3u // doubled so many times
+
+typedef struct {
+    uint32_t taken, quiet; // samples until then; windows in a row without one
+} quiet_t;
+
+static uint32_t doublings(quiet_t *seen)
+{
+    uint32_t taken = sonde_object_taken_in_windows();
+    seen->quiet = taken == seen->taken ? seen->quiet + 1 : 0;
+    seen->taken = taken;
+    uint32_t times = seen->quiet / QUIET_WINDOWS;
+    return times < MAX_LONGER ? times : MAX_LONGER;
+}
+
 // Each period has one window, at a random place: none is likelier to meet a phase of the program.
 static void *open_windows(void *unused)
 {
@@ -123,14 +142,17 @@ static void *open_windows(void *unused)
     share_t share = {period, 0, 0};
     static clocks_t clocks;
     used_cpu(&clocks);
+    quiet_t seen = {0};
     while (!sonde_worker_is_stopping(&worker)) {
+        uint32_t longer = doublings(&seen);
+        uint64_t open_for = (uint64_t)OPEN_NS << longer, of = (uint64_t)PERIOD_NS << longer;
         random = random * 6364136223846793005u + 1442695040888963407u;
-        sleep_until(period + (random >> 33) % (PERIOD_NS - OPEN_NS + 1));
+        sleep_until(period + (random >> 33) % (of - open_for + 1));
         share.cpu += used_cpu(&clocks);
         uint64_t opened = sonde_now();
         sonde_object_set_window(SONDE_WINDOW_OPEN);
         sonde_allocation_window(true);
-        sleep_until(opened + OPEN_NS);
+        sleep_until(opened + open_for);
         sonde_allocation_window(false);
         sonde_object_set_window(SONDE_WINDOW_CLOSED);
         uint64_t open = used_cpu(&clocks), now = sonde_now();
@@ -140,8 +162,8 @@ static void *open_windows(void *unused)
         // A window stays open until this thread gets its processor: its CPU time is measured, and
         // no part of it may be guessed, since the program often runs at once or not at all. So
         // many periods as a long window takes are without another one.
-        uint64_t periods = (now - opened + OPEN_NS / 2) / OPEN_NS;
-        period += PERIOD_NS * (periods ? periods : 1);
+        uint64_t periods = (now - opened + open_for / 2) / open_for;
+        period += of * (periods ? periods : 1);
         period = period > now ? period : now;
         sleep_until(period);
         report(&share, false);
