@@ -75,6 +75,7 @@ def test_numbers_of_calls_are_exact(
     run = record(keep("flow"), jdk, classes, "Flow", *map(str, program))
     assert numbers(run.recording) == times(program[1] if program else 1)
     result = flow(run.recording)
+    assert result.calibrated
     by_name = {row.function.name: row.numbers for row in result.rows}
     assert by_name["Flow.recursive"].recursion == 0.9 * by_name["Flow.recursive"].calls
     callers = {

@@ -7,7 +7,8 @@
 #define MAJOR 49u
 enum { ACC_PUBLIC = 0x0001, ACC_STATIC = 0x0008, ACC_FINAL = 0x0010, ACC_SUPER = 0x0020 };
 enum { ACC_NATIVE = 0x0100, ACC_SYNTHETIC = 0x1000 };
-enum { OP_ILOAD_0 = 0x1a, OP_INVOKEVIRTUAL = 0xb6 };
+enum { OP_ICONST_0 = 0x03, OP_ILOAD_0 = 0x1a, OP_IINC = 0x84, OP_IFEQ = 0x99 };
+enum { OP_INVOKEVIRTUAL = 0xb6 };
 
 // What the methods about calls get with virtual threads, and what it is made of.
 static const char with_thread[] = "(IJ)V";
@@ -59,6 +60,52 @@ static void add_with_thread(class_maker *maker, const char *name)
     maker->count++;
 }
 
+// Loops over calls that are not about any method, which show what a call costs.
+static void add_training(class_maker *maker, const char *name, const uint8_t *pattern)
+{
+    sonde_constant_pool *pool = &maker->pool;
+    uint32_t calls[SONDE_TRAINING_CALLS];
+    for (uint32_t i = 0; i < SONDE_TRAINING_CALLS; i++)
+        calls[i] =
+            sonde_pool_add_method(pool, maker->self, sonde_call_targets[pattern[i]].name, "(I)V");
+    static const uint32_t body = 7, each = 4;
+    uint32_t end = body + each * SONDE_TRAINING_CALLS, code_size = end + 4;
+    sonde_output *to = &maker->methods;
+    sonde_append_u2(to, ACC_PUBLIC | ACC_STATIC);
+    sonde_append_u2(to, sonde_pool_add_utf8(pool, name));
+    sonde_append_u2(to, sonde_pool_add_utf8(pool, "(I)V"));
+    sonde_append_u2(to, 1);
+    sonde_append_u2(to, maker->code);
+    sonde_append_u4(to, 12 + code_size);
+    sonde_append_u2(to, 1); // stack
+    sonde_append_u2(to, 1); // variables
+    sonde_append_u4(to, code_size);
+    sonde_append_u1(to, OP_ILOAD_0);
+    sonde_append_u1(to, OP_IFEQ); // the rounds are over
+    sonde_append_u2(to, end + 3 - 1);
+    sonde_append_u1(to, OP_IINC); // one less
+    sonde_append_u2(to, 0x00ff);
+    for (uint32_t i = 0; i < SONDE_TRAINING_CALLS; i++) {
+        sonde_append_u1(to, OP_ICONST_0);
+        sonde_append_u1(to, SONDE_OP_INVOKESTATIC);
+        sonde_append_u2(to, calls[i]);
+    }
+    sonde_append_u1(to, SONDE_OP_GOTO);
+    sonde_append_u2(to, 0x10000 - end);
+    sonde_append_u1(to, SONDE_OP_RETURN);
+    sonde_append_u2(to, 0); // exceptions
+    sonde_append_u2(to, 0); // attributes
+    maker->count++;
+}
+
+// All sequences of three entries and returns; and exceptions among them.
+static const uint8_t returning[SONDE_TRAINING_CALLS] = {
+    SONDE_CALL_ENTER, SONDE_CALL_ENTER, SONDE_CALL_ENTER, SONDE_CALL_LEAVE,
+    SONDE_CALL_LEAVE, SONDE_CALL_LEAVE, SONDE_CALL_ENTER, SONDE_CALL_LEAVE};
+static const uint8_t throwing[SONDE_TRAINING_CALLS] = {
+    SONDE_CALL_ENTER, SONDE_CALL_ENTER, SONDE_CALL_UNWIND, SONDE_CALL_CATCH,
+    SONDE_CALL_ENTER, SONDE_CALL_LEAVE, SONDE_CALL_UNWIND, SONDE_CALL_CATCH};
+
 static void make(class_maker *maker, bool threads, sonde_output *to)
 {
     static const uint8_t no_constants[2] = {0, 1};
@@ -74,6 +121,8 @@ static void make(class_maker *maker, bool threads, sonde_output *to)
             add_with_thread(maker, target->name);
         add_native(maker, target->name, of_calls && threads ? with_thread : target->descriptor);
     }
+    add_training(maker, SONDE_TRAINING_RETURNS, returning);
+    add_training(maker, SONDE_TRAINING_EXCEPTIONS, throwing);
     sonde_append_u4(to, 0xcafebabe);
     sonde_append_u2(to, 0);
     sonde_append_u2(to, MAJOR);

@@ -8,6 +8,11 @@
 
 #define SONDE_CALL_CLASS "java/lang/SondeCalls"
 
+// Its methods that make calls as others do, so many in each of as many rounds as they are told.
+#define SONDE_TRAINING_RETURNS "trainReturns"
+#define SONDE_TRAINING_EXCEPTIONS "trainExceptions"
+#define SONDE_TRAINING_CALLS 8u
+
 // What the calls come to. The thread is Thread.threadId(), 0 where there are no virtual threads.
 typedef struct {
     void(JNICALL *enter)(JNIEnv *, jclass, jint number, jlong thread);

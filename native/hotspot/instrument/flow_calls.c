@@ -5,6 +5,7 @@
 #include "core/session/session.h"
 #include "hotspot/instrument/flow_classes.h"
 #include "hotspot/instrument/flow_threads.h"
+#include "hotspot/instrument/flow_training.h"
 #include "hotspot/instrument/instrumentation.h"
 #include "hotspot/instrument/method_numbers.h"
 #include "hotspot/names/methods.h"
@@ -171,15 +172,22 @@ void sonde_flow_start(JNIEnv *env)
     sonde_flow_header *header = (sonde_flow_header *)sonde.flow;
     uint32_t length = header->within_length;
     sonde_flow_classes_set(header->within, length < SONDE_FLOW_WITHIN ? length : SONDE_FLOW_WITHIN);
-    state_clock(header);
     atomic_store(&header->state, SONDE_FLOW_FAILED);
-    if (!sonde_flow_begin(header, sonde.flow_size))
+    running = sonde_instrumentation_prepare(env, &natives) == 0 && sonde_flow_threads_start(env);
+    if (!running)
         return;
+    double residual = 0;
+    bool calibrated = sonde_flow_train(env, &residual);
+    header->residual = residual;
+    atomic_store(&header->calibrated, calibrated);
+    state_clock(header);
+    if (!sonde_flow_begin(header, sonde.flow_size)) {
+        sonde_flow_stop(env);
+        return;
+    }
     sonde_flow.describe = describe;
     sonde_flow.hold = NULL;
-    running = true;
-    if (sonde_flow_threads_start(env) &&
-        sonde_instrumentation_start(env, &natives, &instrument) == 0)
+    if (sonde_instrumentation_start(env, &instrument) == 0)
         atomic_store(&header->state, SONDE_FLOW_RECORDED);
     else
         sonde_flow_stop(env);

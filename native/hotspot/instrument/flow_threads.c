@@ -28,7 +28,7 @@ struct sonde_flow_carrier {
 };
 
 // As the session's slots.
-static sonde_flow_carrier carriers[SONDE_MAX_SLOTS];
+static sonde_flow_carrier carriers[SONDE_MAX_SLOTS + 1]; // and one more in training
 static _Atomic bool active;
 static bool has_barrier;
 
@@ -220,6 +220,14 @@ void sonde_flow_thread_done(sonde_flow_carrier *carrier, sonde_flow_thread *thre
 }
 
 // ---- beginning and end
+
+void sonde_flow_threads_train(bool training)
+{
+    sonde_flow_carrier *trained = &carriers[SONDE_MAX_SLOTS];
+    *trained = (sonde_flow_carrier){0};
+    mine.carrier = training ? trained : NULL;
+    mine.generation = training ? atomic_load(&sonde.generation) : 0;
+}
 
 static bool barrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 

@@ -21,6 +21,8 @@ void sonde_flow_thread_done(sonde_flow_carrier *carrier, sonde_flow_thread *thre
 bool sonde_flow_threads_start(JNIEnv *env);
 // Afterwards no thread is, or comes to be, between the two above.
 void sonde_flow_threads_stop(void);
+// Calls of this thread are noted, though it is no thread of the program; or no more.
+void sonde_flow_threads_train(bool training);
 // In a forked child, which has no other threads.
 void sonde_flow_threads_forked(void);
 

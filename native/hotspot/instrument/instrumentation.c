@@ -246,8 +246,7 @@ static jvmtiError notify(jvmtiEventMode mode)
                  : (*jvmti)->SetEventNotificationMode(jvmti, mode, JVMTI_EVENT_CLASS_PREPARE, NULL);
 }
 
-int sonde_instrumentation_start(JNIEnv *env, const sonde_call_natives *natives,
-                                const sonde_instrument *what)
+int sonde_instrumentation_prepare(JNIEnv *env, const sonde_call_natives *natives)
 {
     if (!jvmti && (*sonde_vm.vm)->GetEnv(sonde_vm.vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK)
         return ENOTSUP;
@@ -265,6 +264,11 @@ int sonde_instrumentation_start(JNIEnv *env, const sonde_call_natives *natives,
         (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks) ||
         !prepare_calls(env, natives))
         return ENOTSUP;
+    return 0;
+}
+
+int sonde_instrumentation_start(JNIEnv *env, const sonde_instrument *what)
+{
     instrument = what;
     atomic_store(&active, true);
     if (notify(JVMTI_ENABLE)) {

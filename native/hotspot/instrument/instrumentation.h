@@ -19,9 +19,10 @@ typedef struct {
     void (*refused)(const sonde_method_edit *edit, const char *why);
 } sonde_instrument;
 
-// 0 or an errno. The caller is attached to the VM, as for all of these.
-int sonde_instrumentation_start(JNIEnv *env, const sonde_call_natives *natives,
-                                const sonde_instrument *instrument);
+// Defines what inserted calls call, before the start. 0 or an errno. The caller is attached to the
+// VM, as for all of these.
+int sonde_instrumentation_prepare(JNIEnv *env, const sonde_call_natives *natives);
+int sonde_instrumentation_start(JNIEnv *env, const sonde_instrument *instrument);
 // Inserts anew into classes that match now or did at the last time.
 void sonde_instrumentation_renew(JNIEnv *env, bool (*matches)(const char *name));
 // Every class is as it was: methods that still run call us until they return.
