@@ -19,7 +19,9 @@ SMALL = 0.005
 """Branches below this share of the total are folded."""
 MAX_INDENT = 20
 
-_NUMBERS = 9 + 9 + 9 + 9 + 7 + 6 + 2
+_OTHERS = 9 + 9 + 7 + 6 + 2
+_METRIC_WIDTH = {"instructions": 16}
+"""Of one column of the metric, where 9 does not suffice."""
 _METRICS = {"cpu": "CPU time", "wall": "Wall-clock time", "instructions": "Bytecode instructions"}
 
 
@@ -28,10 +30,12 @@ def render(result: Flow, out: Console, *, top: int | None = None) -> None:
     if result.lost_calls:
         calls = count(result.lost_calls, "call")
         paragraph(out, f"{calls} found no room: their part counts for the caller.")
+    width = _width(result.metric)
     line(
         out,
         (
-            f"{'calls':>9}{'base':>9}{'total':>9}{'callees':>9}{'recur':>7}{'exc':>6}  function",
+            f"{'calls':>9}{'base':>{width}}{'total':>{width}}{'callees':>9}{'recur':>7}"
+            f"{'exc':>6}  function",
             "bold",
         ),
     )
@@ -62,12 +66,22 @@ def _quality(result: Flow) -> str:
     return words
 
 
+def _width(metric: str) -> int:
+    return _METRIC_WIDTH.get(metric, 9)
+
+
+def _numbers_width(metric: str) -> int:
+    return _OTHERS + 2 * _width(metric)
+
+
 def _columns(numbers: Numbers, metric: str) -> str:
+    width = _width(metric)
+
     def shown(value: int) -> str:
         return f"{value:,}" if metric == "instructions" else brief(value)
 
     return (
-        f"{_many(numbers.calls):>9}{shown(numbers.base):>9}{shown(numbers.total):>9}"
+        f"{_many(numbers.calls):>9}{shown(numbers.base):>{width}}{shown(numbers.total):>{width}}"
         f"{_many(numbers.callees):>9}{_many(numbers.recursion) if numbers.recursion else '':>7}"
         f"{_many(numbers.exceptions) if numbers.exceptions else '':>6}  "
     )
@@ -80,9 +94,10 @@ def _many(number: int) -> str:
 
 
 def _functions(result: Flow, out: Console, top: int) -> None:
+    room = out.width - _numbers_width(result.metric)
     for row in result.rows[:top]:
         function = row.function
-        where = labelled(function.name, function.file, function.line, out.width - _NUMBERS)
+        where = labelled(function.name, function.file, function.line, room)
         line(out, (_columns(row.numbers, result.metric), "cyan"), where)
     left = result.left + max(len(result.rows) - top, 0)
     if left > 0:
@@ -94,6 +109,7 @@ def _tree(result: Flow, out: Console) -> None:
     for node in result.nodes:
         children.setdefault(node.parent, []).append(node)
     limit = SMALL * result.total
+    numbers_width = _numbers_width(result.metric)
     marked = False
     work = [(0, node) for node in _by_total(children.get(None, []))]
     while work:
@@ -110,14 +126,14 @@ def _tree(result: Flow, out: Console) -> None:
                 function.name,
                 function.file,
                 function.line,
-                out.width - _NUMBERS - len(indent) - len(mark),
+                out.width - numbers_width - len(indent) - len(mark),
             ),
         )
         below = children.get(node.id, [])
         large = [child for child in below if child.numbers.total >= limit]
         if len(large) < len(below):
             rest = count(len(below) - len(large), "smaller callee")
-            line(out, (f"{'':{_NUMBERS}}{indent} … {rest}", "dim"))
+            line(out, (f"{'':{numbers_width}}{indent} … {rest}", "dim"))
         work += [(depth + 1, child) for child in _by_total(large)]
     if marked:
         line(out, ("• was under way when recording began.", "dim"))
