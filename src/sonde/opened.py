@@ -104,7 +104,7 @@ class OpenedRecording:
         vm_frames: bool = False,
         **where: Unpack[WhereAndTask],
     ) -> Tree:
-        """`while_held` is a lock, or "gil": the tree of its holders while others waited.
+        """`while_held` is a lock, "gil" or "loop": the tree of its holders while others waited.
 
         `mine`: of your own functions, with each library function that they call as one node.
         `vm_frames`: with what the JVM's compilers and garbage collectors do in detail.
@@ -224,11 +224,12 @@ class OpenedRecording:
         self, *, by: Sequence[str] | None = None, top: int | None = None, **where: Unpack[Where]
     ) -> Locks:
         """`by` names the aspects to split the waiting by, in order, as `--by` does."""
-        from sonde.views.locks.locks import DEFAULT, aspects, locks
+        from sonde.views.locks.locks import DEFAULT, aspects
+        from sonde.views.loops.loop_locks import locks_and_loops
 
         chosen = _select("running", where, Where)
         asked = DEFAULT if by is None else aspects(",".join(by))
-        return locks(self.tables, chosen, by=asked, top=top)
+        return locks_and_loops(self.tables, chosen, by=asked, top=top)
 
     def lock_table(self, *, top: int | None = None, **where: Unpack[Where]) -> LockTable:
         from sonde.views.locks.lock_table import lock_table

@@ -9,9 +9,12 @@ import pytest
 
 from launching import Interpreter, Run, must_run
 from matrix import soak
+from sonde.views.findings.findings import findings
+from sonde.views.loops.loop_locks import locks_and_loops
 from sonde.views.loops.tasks import TaskRow, tasks
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.flat import flat
+from sonde.views.stacks.tree import tree
 from truth.stacks import PROGRAMS
 
 ROUNDS = "30"
@@ -81,6 +84,37 @@ def test_the_loop_knows_how_late_it_was(recorded: Run) -> None:
     longest = max(row.ready_ns for row in tasks(recorded.recording).rows)
     assert 12_000_000 * 0.5 < loop.lag.max <= longest
     assert loop.lag.mean <= loop.lag.p99 <= loop.lag.max
+
+
+def test_waits_for_the_loop_are_charged_to_the_task_that_ran(recorded: Run) -> None:
+    told = recorded.told["blamed"]
+    found = locks_and_loops(recorded.recording, by=("kind", "waiter_task", "owner_task"))
+    (loop,) = [row for row in found.rows if row.value == "loop"]
+    assert found.loop_ns == loop.wait_ns
+    charged = {
+        (waiter.value, owner.value): owner.wait_ns
+        for waiter in loop.children
+        for owner in waiter.children
+    }
+    total = sum(ns for owners in told.values() for ns in owners.values())
+    wrong = sum(
+        abs(charged.get((waiter, owner), 0) - ns)
+        for waiter, owners in told.items()
+        for owner, ns in owners.items()
+    )
+    assert wrong <= 0.1 * total
+    blocked = sum(ns for (waiter, owner), ns in charged.items() if owner == "blocker" and waiter)
+    assert blocked == pytest.approx(sum(o.get("blocker", 0) for o in told.values()), rel=0.05)
+
+
+def test_what_blocks_the_loop_is_found(recorded: Run) -> None:
+    recording = recorded.recording
+    profile = tree(recording, Selection("wall"), while_held="loop", merge_lines=True)
+    held = {node.name: node.total_ns for node in profile.nodes}
+    assert held["render"] >= 0.5 * profile.total_ns
+    found = [f for f in findings(recording) if f.title.endswith("blocks the event loop")]
+    assert [f.title for f in found] == ["spin blocks the event loop"]
+    assert found[0].detail.startswith("live (tasks.py:")
 
 
 @pytest.mark.versions("3.13")

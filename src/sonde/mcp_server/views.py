@@ -129,10 +129,11 @@ def _lines(recording: Recording, selection: Selection, given: Given) -> Table:
 
 
 def _locks(recording: Recording, selection: Selection, given: Given) -> Table:
-    from sonde.views.locks.locks import aspects, locks
+    from sonde.views.locks.locks import aspects
+    from sonde.views.loops.loop_locks import locks_and_loops
 
     by = given["by"] or "kind,lock,owner_function,waiter_function"
-    return _of_json(locks(recording, selection, by=aspects(by)), "rows")
+    return _of_json(locks_and_loops(recording, selection, by=aspects(by)), "rows")
 
 
 def _lock_table(recording: Recording, selection: Selection, _: Given) -> Table:

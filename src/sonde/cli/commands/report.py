@@ -109,9 +109,9 @@ def report(
             metavar="ASPECTS",
             help="Group rows by these. locks: kind, lock, lock_class, waiter_thread, "
             "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain, "
-            "held_in_function, held_in_chain (nested in the order given). objects: class (or "
-            "type), site or context. calls: edge or context. data: memory, type, offset, function, "
-            "context.",
+            "held_in_function, held_in_chain, waiter_task, owner_task (nested in the order given). "
+            "objects: class (or type), site or context. calls: edge or context. data: memory, "
+            "type, offset, function, context.",
         ),
     ] = None,
     ratio: Annotated[
@@ -333,9 +333,12 @@ def _view(
 
         return lines(recording, selection, top=top, mine=mine)
     if view == "locks":
-        from sonde.views.locks.locks import DEFAULT, aspects, locks
+        from sonde.views.locks.locks import DEFAULT, aspects
+        from sonde.views.loops.loop_locks import locks_and_loops
 
-        return locks(recording, selection, by=DEFAULT if by is None else aspects(by), top=top)
+        return locks_and_loops(
+            recording, selection, by=DEFAULT if by is None else aspects(by), top=top
+        )
     if view == "lock-table":
         from sonde.views.locks.lock_table import lock_table
 

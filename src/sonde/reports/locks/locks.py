@@ -44,6 +44,7 @@ KINDS = {
     "monitor": "monitors (synchronized)",
     "rwlock": "read-write locks",
     "park": "unpark",
+    "loop": "event loops",
 }
 
 
@@ -83,16 +84,19 @@ def render(result: Locks, out: Console, *, top: int | None = None) -> None:
 def _summed_up(result: Locks) -> str:
     if not result.total_ns:
         return "No thread waited for a lock, for the GIL or for another thread."
-    owned = result.total_ns - result.signalling_ns
-    said = f"Threads waited {duration(result.total_ns)} in {count(result.count, 'wait')}: "
+    owned = result.total_ns - result.signalling_ns - result.loop_ns
+    who = "Tasks and threads" if result.loop_ns else "Threads"
+    said = f"{who} waited {duration(result.total_ns)} in {count(result.count, 'wait')}: "
     parts = []
     if owned:
         after = result.after_notification_ns
         notified = f" ({duration(after)} of it after a notification)" if after else ""
         parts.append(f"{duration(owned)} for locks held by other threads{notified}")
+    if result.loop_ns:
+        parts.append(f"{duration(result.loop_ns)} for event loops")
     if result.signalling_ns:
         parts.append(f"{duration(result.signalling_ns)} for notifications (queues, events, joins)")
-    said += " and ".join(parts) + "."
+    said += ", ".join([*parts[:-2], " and ".join(parts[-2:])]) + "."
     if result.undecided:
         said += f" {count(result.undecided, 'more wait')} cannot be counted: events were lost."
     return said
@@ -142,7 +146,7 @@ def _label(row: LocksRow, width: int) -> str:
     if value is None:
         if is_held_in(row):
             return "no holder" if row.signalling else NOT_SAMPLED
-        return f"{verb}an unknown thread"
+        return f"{verb}an unknown thread" if "task" not in row.aspect else f"{verb}no known task"
     if isinstance(value, list | dict):
         frames = value if isinstance(value, list) else [value]
         if frames[-1]["name"] == RELEASED_FUNCTION.name:
@@ -164,7 +168,13 @@ def _verb(row: LocksRow) -> str:
         return "holder in "
     if row.aspect.startswith("owner"):
         return "notified by " if row.signalling else "held by "
-    return "by " if row.aspect == "waiter_thread" else "in " if "waiter" in row.aspect else ""
+    return (
+        "by "
+        if row.aspect in ("waiter_thread", "waiter_task")
+        else "in "
+        if "waiter" in row.aspect
+        else ""
+    )
 
 
 def _title(aspect: str) -> str:

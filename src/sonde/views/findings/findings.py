@@ -14,6 +14,7 @@ from sonde.model.trees.context_tree import Flags, sums
 from sonde.row_values import BUILT_IN
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
+from sonde.views.findings.loop_findings import blocked_loops
 from sonde.views.findings.memory_findings import growing_sites
 from sonde.views.findings.steal_findings import taken_by_others
 from sonde.views.quality import quality, standard_error
@@ -204,6 +205,7 @@ RULES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     deadlocks,
     gil,
     contended_locks,
+    blocked_loops,
     taken_by_others,
     growing_sites,
     poor_quality,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ASPECTS = (
     "kind", "lock", "lock_class", "waiter_thread", "waiter_function", "waiter_chain",
     "owner_thread", "owner_function", "owner_chain", "held_in_function", "held_in_chain",
+    "waiter_task", "owner_task",
 )  # fmt: skip
 DEFAULT = ("kind", "lock", "owner_chain", "waiter_chain")
 OWN = ("waiter_own", "owner_own", "held_in_own")
@@ -124,6 +125,8 @@ class Locks:
     rows: list[LocksRow]
     chains: list[Chain]
     """What owners of locks waited for themselves meanwhile."""
+    loop_ns: int = 0
+    """The part of the total that tasks waited for their event loops."""
     held_samples: int | None = None
     """The CPU samples behind `held_in_*` aspects; None: no such aspect was asked for."""
 
@@ -133,6 +136,7 @@ class Locks:
             "signalling_ns": self.signalling_ns,
             "after_notification_ns": self.after_notification_ns,
             "unknown_ns": self.unknown_ns,
+            "loop_ns": self.loop_ns,
             "count": self.count,
             "undecided": self.undecided,
             "by": list(self.by),
@@ -305,6 +309,8 @@ class _Aggregates:
             return everything.lock[contention]
         if aspect == "lock_class":
             return everything.lock_classes[1][everything.lock[contention]]
+        if aspect.endswith("_task"):
+            return np.full(len(block), UNKNOWN)  # of event loops only
         owner = aspect.startswith("owner")
         context = block.context if owner else found.context[contention]
         if aspect.endswith("_thread"):
@@ -363,7 +369,7 @@ class _Aggregates:
             values: dict[int, Any] = {}
             times: list[int] | None = None
             if estimates is not None and level >= self.exact:
-                times, samples = estimates.times[level], estimates.samples[level]
+                times, samples = estimates.times.get(level, []), estimates.samples.get(level, [])
             for (above, value), number in self.numbers[level].items():
                 wait_ns, signals, notified, count, longest = sums[number]
                 if times is not None:

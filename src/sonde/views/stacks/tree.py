@@ -81,16 +81,12 @@ def tree(
 ) -> Tree:
     """The calling context tree of the selected time; `top` keeps the heaviest nodes only.
 
-    `while_held` is a lock, or `gil`: then it is that of its holders while others waited. `mine`:
-    of the program's own code, with a library function that it calls as one node. `vm_frames`: with
-    what the JVM's compilers and garbage collectors do in detail.
+    `while_held` is a lock, `gil` or `loop`: then it is that of its holders while others waited.
+    `mine`: of the program's own code, with a library function that it calls as one node.
+    `vm_frames`: with what the JVM's compilers and garbage collectors do in detail.
     """
     if while_held is not None:
-        from sonde.views.locks.while_held import profile_while_held
-        from sonde.views.selecting.selection import Selection
-
-        chosen = selection or Selection("wall")
-        found = profile_while_held(recording, chosen, while_held, merge_lines=merge_lines)
+        found = _while_held(recording, selection, while_held, merge_lines=merge_lines)
     else:
         found = profile(recording, selection, merge_lines=merge_lines)
     if not vm_frames:
@@ -99,6 +95,19 @@ def tree(
         return tree_of(found, top)
     own = is_own(recording, found.functions)
     return tree_of(of_own_code(found, own), top, [*own, True])
+
+
+def _while_held(
+    recording: Recording, selection: Selection | None, lock: str, *, merge_lines: bool
+) -> Profile:
+    from sonde.views.locks.while_held import profile_while_held
+    from sonde.views.loops.loop_locks import KIND, profile_while_loop_held
+    from sonde.views.selecting.selection import Selection
+
+    chosen = selection or Selection("wall")
+    if lock == KIND:
+        return profile_while_loop_held(recording, chosen, merge_lines=merge_lines)
+    return profile_while_held(recording, chosen, lock, merge_lines=merge_lines)
 
 
 def tree_of(found: Profile, top: int | None = None, own_code: list[bool] | None = None) -> Tree:
