@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
 
-FORMATS = ("collapsed", "speedscope", "pprof", "firefox", "perfetto", "otlp", "parquet")
+FORMATS = (
+    "collapsed",
+    "speedscope",
+    "pprof",
+    "callgrind",
+    "firefox",
+    "perfetto",
+    "otlp",
+    "parquet",
+)
 
 
 class Format(Protocol):

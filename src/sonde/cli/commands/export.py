@@ -44,8 +44,8 @@ def export(
             "-f",
             "--format",
             metavar="FORMAT",
-            help="Write FORMAT: collapsed, speedscope, pprof, firefox, perfetto, otlp or parquet; "
-            "several with commas, or by repeating the option.",
+            help="Write FORMAT: collapsed, speedscope, pprof, callgrind, firefox, perfetto, otlp "
+            "or parquet; several with commas, or by repeating the option.",
         ),
     ],
     output: Annotated[
@@ -91,6 +91,7 @@ def export(
       sonde export --to speedscope
       sonde export app.sonde --to speedscope
       sonde export app.sonde --to collapsed -o - | flamegraph.pl > app.svg
+      sonde export app.sonde --to callgrind
       sonde export app.sonde --to firefox --wall -o app.json.gz
       sonde export app.sonde --to pprof --memory alive
       sonde export app.sonde --to parquet -o app-tables/
