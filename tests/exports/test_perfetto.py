@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
 from exports.made import everything, exported
+from flows import SHOP, with_flow
+from sonde.exports import format_named
+from sonde.views.selecting.selection import Selection
 from synthetic import MS, Maker
 
 protos = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
@@ -174,3 +178,39 @@ def test_spans_have_their_attributes() -> None:
     (begin,) = [p.track_event for p in read.packet if p.track_event.debug_annotations]
     annotations = {a.name: a.string_value for a in begin.debug_annotations}
     assert annotations == {"status": "200", "text": "?="}
+
+
+def test_calls_are_slices_that_nest() -> None:
+    out = io.BytesIO()
+    make = Maker()
+    recording = with_flow(make, SHOP)
+    format_named("perfetto").write(recording, Selection(start_ns=5), out)
+    read = protos.Trace()
+    read.ParseFromString(out.getvalue())
+    assert not unknown(read)
+    names: dict[int, str] = {}
+    tracks: dict[int, Any] = {}
+    stacks: dict[int, list[tuple[str, int]]] = {}
+    found = []
+    for packet in read.packet:
+        names |= {one.iid: one.name for one in packet.interned_data.event_names}
+        if packet.HasField("track_descriptor"):
+            tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+        if not packet.HasField("track_event"):
+            continue
+        event = packet.track_event
+        stack = stacks.setdefault(event.track_uuid, [])
+        if event.type == protos.TrackEvent.TYPE_SLICE_BEGIN:
+            stack.append((names[event.name_iid], packet.timestamp))
+            continue
+        name, start = stack.pop()
+        tid = tracks[tracks[event.track_uuid].parent_uuid].thread.tid
+        found.append((tid, len(stack), name, start, packet.timestamp))
+    assert not any(stacks.values())
+    assert {tracks[track].name for track in stacks} == {"calls"}
+    assert sorted(found) == [
+        (1000, 0, "main", 5, 150), (1000, 1, "bad", 90, 95), (1000, 1, "fib", 10, 60),
+        (1000, 1, "gen", 70, 80), (1000, 1, "gen", 100, 130), (1000, 1, "open", 140, 150),
+        (1000, 2, "deep", 150, 150), (1000, 2, "fib", 20, 50),
+        (1001, 0, "poll", 5, 9), (1001, 0, "poll", 30, 30),
+    ]  # fmt: skip

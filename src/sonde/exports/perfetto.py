@@ -1,25 +1,27 @@
 """Perfetto's own trace: running samples with their stacks, and waits, spans and marks as slices.
 
 A sample of Perfetto's has no weight, so only running time, which is sampled evenly, is shown by
-samples. A wait is written once, with its length: as a slice on a track of its thread.
+samples. A wait is written once, with its length: as a slice on a track of its thread. So is each
+call of a recorded call flow.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from sonde.exports import wire
+from sonde.exports import perfetto_calls, wire
 from sonde.exports.messages import field_number, message_class
 from sonde.model.locks.contention import UNKNOWN, blames
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.row_values import RUNNING
+from sonde.views.flow.flow_slices import flow_slices
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.selecting.duration import duration_ns
-from sonde.views.selecting.profile import Profile, profile
+from sonde.views.selecting.profile import Profile, identities, profile
 from sonde.views.selecting.selection import chosen, threads_of
 from sonde.views.selecting.span_filter import within
 
@@ -43,8 +45,13 @@ SCHEMA = {
         "5 source_path_iid uint64, 6 line_number uint32"
     ),
     "Callstack": "1 iid uint64, 2 frame_ids *uint64",
+    "EventCategory": "1 iid uint64, 2 name string",
+    "EventName": "1 iid uint64, 2 name string",
+    "SourceLocation": "1 iid uint64, 2 file_name string, 4 line_number uint32",
     "InternedData": (
-        "5 function_names *InternedString, 6 frames *Frame, 7 callstacks *Callstack, "
+        "1 event_categories *EventCategory, 2 event_names *EventName, "
+        "4 source_locations *SourceLocation, 5 function_names *InternedString, "
+        "6 frames *Frame, 7 callstacks *Callstack, "
         "17 mapping_paths *InternedString, 18 source_paths *InternedString, 19 mappings *Mapping"
     ),
     "ProcessDescriptor": "1 pid int32, 2 cmdline *string, 6 process_name string",
@@ -55,8 +62,9 @@ SCHEMA = {
     ),
     "DebugAnnotation": "10 name string, 6 string_value string",
     "TrackEvent": (
-        "4 debug_annotations *DebugAnnotation, 9 type int32, 11 track_uuid uint64, "
-        "22 categories *string, 23 name string, 56 callstack_iid uint64"
+        "3 category_iids *uint64, 4 debug_annotations *DebugAnnotation, 9 type int32, "
+        "10 name_iid uint64, 11 track_uuid uint64, 22 categories *string, 23 name string, "
+        "34 source_location_iid uint64, 56 callstack_iid uint64"
     ),
     "PerfSample": "2 pid uint32, 3 tid uint32, 4 callstack_iid uint64, 5 cpu_mode int32",
     "Timebase": "2 frequency uint64, 4 counter int32, 10 name string",
@@ -92,6 +100,7 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
         trace.locks()
     trace.spans()
     trace.marks()
+    trace.calls()
     trace.flush()
 
 
@@ -318,6 +327,30 @@ class _Trace:
             event.type, event.track_uuid = INSTANT, self._thread_track(of)
             event.name = _text(marks.text[i])
             event.categories.append("mark")
+
+    def calls(self) -> None:
+        """Of each thread one track, in which they nest."""
+        recording = self._recording
+        found = flow_slices(recording, self._selection)
+        if not len(found):
+            return
+        functions, identity = identities(recording)
+        function = identity[recording.contexts.function[found.context]]
+        data = self._packet().interned_data
+        data.event_categories.add(iid=1, name="call")
+        for number in np.unique(function).tolist():
+            of = functions[number]
+            data.event_names.add(iid=number + 1, name=_text(of.name) or "(no name)")
+            data.source_locations.add(
+                iid=number + 1, file_name=_text(of.file), line_number=max(of.line, 0)
+            )
+        tracks = {one: self._new_track(one, "calls") for one in np.unique(found.thread).tolist()}
+        self.flush()
+        sequence = {"trusted_packet_sequence_id": SEQUENCE, "sequence_flags": NEEDS_STATE}
+        for packets in perfetto_calls.packets(
+            found, function + 1, tracks, partial(field_number, SCHEMA), sequence
+        ):
+            self._out.write(packets)
 
     def _slices(
         self,
