@@ -41,6 +41,12 @@ export default async function record(): Promise<() => void> {
       ["objects", "cpu,objects", join(ROOT, "ui/e2e/survives.py")],
     ].map(recorded),
   );
+  const calls = ["run", "--what", "flow", "--flow-events"];
+  execFileSync(
+    SONDE,
+    [...calls, "-o", join(made, "flow.sonde"), join(ROOT, "ui/e2e/calling.py")],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   // More who want to run than there are processors: each thread loses something.
   await recorded([
     ...["rivals", "cpu,threads", "--no-children"],

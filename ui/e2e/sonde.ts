@@ -23,6 +23,7 @@ export type RecordingName =
   | "rivals"
   | "counted"
   | "objects"
+  | "flow"
   | "heap";
 
 export function file(name: RecordingName): string {

@@ -40,13 +40,14 @@ from sonde.views.summary import summary
 from sonde.views.threads import lives
 from sonde.web.coarse import MAX_SAMPLES, CoarseSamples, merged
 from sonde.web.columns import changes, deflated, part, signed, unsigned
+from sonde.web.flow import flow_facts, flow_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sonde.recording.tables import Recording
 
-PARTS = ("meta", "contexts", "samples", "waits", "spans", "calls", "objects", "sources")
+PARTS = ("meta", "contexts", "samples", "waits", "spans", "calls", "objects", "flow", "sources")
 
 SOURCE_SUFFIXES = (".py", ".pyw", ".pyi", ".pyx")
 INSTALLED = ("site-packages", "dist-packages")
@@ -94,6 +95,7 @@ class Bundle:
                 "calls": len(recording.calls),
                 "objects": len(recording.objects),
             },
+            "flow": flow_facts(recording),
             "survival": bool((recording.objects.id != 0).any()),
             "advice": self._advice(functions),
             "spans": self._span_rows,
@@ -378,6 +380,10 @@ class Bundle:
             unsigned(self._node(table.context[found.row]) + 1),
             unsigned(np.rint(found.bytes)),
         )
+
+    @cached_property
+    def flow(self) -> bytes:
+        return flow_part(self.recording, self._node)
 
     @cached_property
     def files(self) -> list[str]:

@@ -1,7 +1,15 @@
 /** The parts of a recording as src/sonde/web/bundle.py writes them, made into tables. */
 
 import { Columns } from "./columns";
-import type { Calls, Contexts, Fn, Objects, Samples, Spans } from "./recording";
+import type {
+  Calls,
+  Contexts,
+  Flow,
+  Fn,
+  Objects,
+  Samples,
+  Spans,
+} from "./recording";
 
 export function contexts(bytes: Uint8Array, functions: Fn[]): Contexts {
   const columns = new Columns(bytes);
@@ -57,4 +65,29 @@ export function objects(bytes: Uint8Array): Objects {
     context: columns.orUnknown(Int32Array),
     bytes: columns.unsigned(Float64Array),
   };
+}
+
+export function flow(bytes: Uint8Array): Flow {
+  const columns = new Columns(bytes);
+  const rows = {
+    thread: columns.unsigned(Uint32Array),
+    context: columns.unsigned(Int32Array),
+    calls: columns.unsigned(Float64Array),
+    resumptions: columns.unsigned(Float64Array),
+    exceptions: columns.unsigned(Float64Array),
+    measured: columns.unsigned(Float64Array),
+    overhead: columns.unsigned(Float64Array),
+    preexisting: columns.unsigned(Float64Array),
+  };
+  const slices = {
+    thread: columns.changes(Uint32Array),
+    depth: columns.changes(Int32Array),
+    start: columns.changes(Float64Array),
+    end: columns.unsigned(Float64Array),
+    context: columns.unsigned(Int32Array),
+    cut: columns.unsigned(Uint8Array),
+  };
+  for (let i = 0; i < slices.end.length; i++)
+    slices.end[i]! += slices.start[i]!;
+  return { ...rows, slices };
 }

@@ -1,9 +1,10 @@
 /** Where the page gets its recordings from: out of itself, or from the server it came from. */
 
 import { inflate } from "./columns";
-import { calls, contexts, objects, samples, spans } from "./decode";
+import { calls, contexts, flow, objects, samples, spans } from "./decode";
 import type {
   Calls,
+  Flow,
   Fn,
   Objects,
   Recording,
@@ -82,6 +83,7 @@ export async function openRecording(parts: Parts): Promise<Recording> {
   let spanRows: Promise<Spans> | undefined;
   let callRows: Promise<Calls> | undefined;
   let objectRows: Promise<Objects> | undefined;
+  let flowRows: Promise<Flow> | undefined;
   return {
     meta,
     processes,
@@ -110,6 +112,7 @@ export async function openRecording(parts: Parts): Promise<Recording> {
     spans: () => (spanRows ??= parts.part("spans").then(spans)),
     calls: () => (callRows ??= parts.part("calls").then(calls)),
     objects: () => (objectRows ??= parts.part("objects").then(objects)),
+    flow: () => (flowRows ??= parts.part("flow").then(flow)),
     source: (file) =>
       meta.hasSources ? parts.source(file) : Promise.resolve(null),
   };

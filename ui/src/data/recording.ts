@@ -174,6 +174,45 @@ export interface Objects {
   bytes: Float64Array;
 }
 
+/** What happened in calling contexts of threads, exactly; rows of one add up. */
+export interface Flow {
+  thread: Uint32Array;
+  context: Int32Array;
+  calls: Float64Array;
+  resumptions: Float64Array;
+  exceptions: Float64Array;
+  /** The metric of the function itself, with what recording took of it. */
+  measured: Float64Array;
+  overhead: Float64Array;
+  /** Calls that were under way when recording began. */
+  preexisting: Float64Array;
+  slices: CallSlices;
+}
+
+/** Calls over time, by thread, depth and start; those of a thread and depth do not overlap. */
+export interface CallSlices {
+  thread: Uint32Array;
+  depth: Int32Array;
+  start: Float64Array;
+  end: Float64Array;
+  context: Int32Array;
+  /** BEGIN_UNKNOWN, END_UNKNOWN: what is shown as begin or end is not that of the call. */
+  cut: Uint8Array;
+}
+
+export const BEGIN_UNKNOWN = 1;
+export const END_UNKNOWN = 2;
+
+export interface FlowFacts {
+  metric: "cpu" | "wall" | "instructions";
+  /** What recording took is not in the numbers. */
+  calibrated: boolean;
+  lostCalls: number;
+  /** 0: the list of entries and exits was not recorded. */
+  events: number;
+  lostEvents: number;
+}
+
 /** What to do about the calls of a site. */
 export interface CallAdvice {
   kind: "inline" | "loop";
@@ -251,6 +290,8 @@ export interface Meta {
     calls: number;
     objects: number;
   };
+  /** null: no call flow was recorded. */
+  flow: FlowFacts | null;
   /** Whether sampled objects were followed to their end. */
   survival: boolean;
   advice: CallAdvice[];
@@ -275,6 +316,7 @@ export interface Recording {
   spans(): Promise<Spans>;
   calls(): Promise<Calls>;
   objects(): Promise<Objects>;
+  flow(): Promise<Flow>;
   /** null: it cannot be had. */
   source(file: string): Promise<string | null>;
 }

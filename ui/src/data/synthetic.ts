@@ -8,6 +8,7 @@ import {
   WAITING,
   type Calls,
   type Contexts,
+  type Flow,
   type Fn,
   type Lock,
   type Mark,
@@ -127,6 +128,7 @@ export interface Changes {
   calls?: [number, number, number][];
   /** [thread, time, length or UNKNOWN, context, bytes], times in ms. */
   objects?: [number, number, number, number, number][];
+  flow?: Flow;
 }
 
 export function synthetic(changes: Changes = {}): Recording {
@@ -238,6 +240,7 @@ export function synthetic(changes: Changes = {}): Recording {
     spans: () => Promise.resolve(spans),
     calls: () => Promise.resolve(calls),
     objects: () => Promise.resolve(objects),
+    flow: () => Promise.resolve(changes.flow!),
     source: (file) => Promise.resolve(SOURCES[file] ?? null),
   };
 }
@@ -347,6 +350,7 @@ function meta(
     undecided: 0,
     hasSources: true,
     counts: { samples, contentions, spans, calls, objects },
+    flow: null,
     survival: objects > 0,
     advice: [],
     spans: names.map(spanName),

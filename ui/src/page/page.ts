@@ -39,8 +39,12 @@ export function recordingPage(
         .samples()
         .then((samples) => new Profiler(recordings[which], samples))),
   };
-  const { objects } = recordings[0].meta.counts;
-  const shown = views.filter((view) => objects > 0 || view.id !== "memory");
+  const { counts, flow } = recordings[0].meta;
+  const without = new Set([
+    ...(counts.objects > 0 ? [] : ["memory"]),
+    ...(flow ? [] : ["flow"]),
+  ]);
+  const shown = views.filter((view) => !without.has(view.id));
   return {
     views: shown,
     subject: () => subject,

@@ -103,6 +103,7 @@ export function decodeTree(bytes: Uint8Array, title: string): SummedTree {
       undecided: 0,
       hasSources: false,
       counts: { samples: 0, contentions: 0, spans: 0, calls: 0, objects: 0 },
+      flow: null,
       survival: false,
       advice: [],
       spans: [],
@@ -121,6 +122,7 @@ export function decodeTree(bytes: Uint8Array, title: string): SummedTree {
     spans: none,
     calls: none,
     objects: none,
+    flow: none,
     source: () => Promise.resolve(null),
   };
   return { recording, sums, recordings: head.recordings };

@@ -4,6 +4,7 @@ import type { View } from "../shell/app";
 import { calls } from "./calls/calls";
 import { diff } from "./diff/diff";
 import { flame } from "./flame/flame";
+import { flow } from "./flow/flow";
 import { locks } from "./locks/locks";
 import { memory } from "./memory/memory";
 import { overview } from "./overview/overview";
@@ -20,6 +21,7 @@ export const VIEWS: readonly View[] = [
   timeline,
   locks,
   calls,
+  flow,
   memory,
   source,
   diff,
