@@ -18,9 +18,11 @@ TOP = 20
 SMALL = 0.005
 """Branches below this share of the total are folded."""
 MAX_INDENT = 20
+EXACT = 1_000_000_000
+"""From so many instructions on they are shown in millions."""
 
 _OTHERS = 9 + 9 + 7 + 6 + 2
-_METRIC_WIDTH = {"instructions": 16}
+_METRIC_WIDTH = {"instructions": 12}
 """Of one column of the metric, where 9 does not suffice."""
 _METRICS = {"cpu": "CPU time", "wall": "Wall-clock time", "instructions": "Bytecode instructions"}
 
@@ -78,7 +80,9 @@ def _columns(numbers: Numbers, metric: str) -> str:
     width = _width(metric)
 
     def shown(value: int) -> str:
-        return f"{value:,}" if metric == "instructions" else brief(value)
+        if metric != "instructions":
+            return brief(value)
+        return f"{value:,}" if value < EXACT else f"{value / 1e6:,.0f}M"
 
     return (
         f"{_many(numbers.calls):>9}{shown(numbers.base):>{width}}{shown(numbers.total):>{width}}"
