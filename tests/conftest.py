@@ -21,6 +21,9 @@ from java import Jdk, all_jdks, compiled
 from launching import TARGETS, Interpreter
 from shared import run_folder
 
+SOAK_TIMEOUT_S = 1800
+"""Hundreds of repetitions take minutes; all other tests have the timeout of pyproject.toml."""
+
 LONG_FILES = (
     "agent/test_sanitized.py",
     "attach/test_attach_many.py",
@@ -81,6 +84,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # What takes long begins first: at the end all workers are then done at about the same time.
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONG_FILES))
     if config.getoption("soak"):
+        for item in items:
+            if item.get_closest_marker("soak") and not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(SOAK_TIMEOUT_S))
         return
     left_out = [item for item in items if _is_for_soak(item)]
     if left_out:

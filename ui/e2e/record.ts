@@ -1,10 +1,9 @@
 /** Before all tests: real programs are recorded, and one recording is made whose names mean harm. */
 
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 export const SONDE = join(ROOT, ".venv/bin/sonde");
@@ -19,27 +18,28 @@ export function folder(): string {
   return known;
 }
 
-const started = promisify(execFile);
-
-export default async function record(): Promise<() => void> {
+export default function record(): () => void {
   const made = mkdtempSync(join(tmpdir(), "sonde-page-"));
   process.env.SONDE_RECORDINGS = made;
   const shop = join(ROOT, "examples/checkout.py");
   const waited = "cpu,waits,locks";
-  const recorded = ([name, what, ...command]: string[]) =>
-    started(SONDE, [
-      ...["run", "--what", what!, "-o", join(made, `${name}.sonde`)],
-      ...command,
-    ]);
-  // Most of their time these programs wait.
-  await Promise.all(
-    [
-      ["shop", waited, shop],
-      ["repaired", waited, shop, "--repaired"],
-      ["spans", waited, join(ROOT, "tests/truth/programs/spans.py")],
-      ["counted", "cpu,calls", shop],
-      ["objects", "cpu,objects", join(ROOT, "ui/e2e/survives.py")],
-    ].map(recorded),
+  for (const [name, what, ...command] of [
+    ["shop", waited, shop],
+    ["repaired", waited, shop, "--repaired"],
+    ["spans", waited, join(ROOT, "tests/truth/programs/spans.py")],
+    ["counted", "cpu,calls", shop],
+  ]) {
+    const out = join(made, `${name}.sonde`);
+    execFileSync(SONDE, ["run", "--what", what, "-o", out, ...command], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+  }
+  execFileSync(
+    SONDE,
+    ["run", "--what", "cpu,objects", "-o", join(made, "objects.sonde")].concat(
+      join(ROOT, "ui/e2e/survives.py"),
+    ),
+    { stdio: ["ignore", "ignore", "pipe"] },
   );
   const calls = ["run", "--what", "flow", "--flow-events"];
   execFileSync(
@@ -48,10 +48,14 @@ export default async function record(): Promise<() => void> {
     { stdio: ["ignore", "ignore", "pipe"] },
   );
   // More who want to run than there are processors: each thread loses something.
-  await recorded([
-    ...["rivals", "cpu,threads", "--no-children"],
-    join(ROOT, "ui/e2e/rivals.py"),
-  ]);
+  execFileSync(
+    SONDE,
+    ["run", "--what", "cpu,threads", "--no-children", "-o"].concat(
+      join(made, "rivals.sonde"),
+      join(ROOT, "ui/e2e/rivals.py"),
+    ),
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   for (const [name, ...labels] of [
     ["shop", "service=shop", "version=1", "host=a"],
     ["repaired", "service=shop", "version=2", "host=b"],
