@@ -24,6 +24,7 @@ ROOMS = {
         "frames",
         "walk",
         "locks",
+        "lock_activity",
         "objects",
         "calls",
         "flow",

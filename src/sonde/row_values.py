@@ -24,6 +24,11 @@ WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 
 somebody waited; a long waiter found this thread holding it; this thread waited already when the
 recording began, and will not tell when it is over."""
 
+ACQUIRED_CONTENDED, ACQUIRED_RECURSIVE, ACQUIRED_REENTRANT = 1, 2, 4
+ACQUIRED_MASK = ACQUIRED_CONTENDED | ACQUIRED_RECURSIVE | ACQUIRED_REENTRANT
+"""Flags of a sampled acquisition: another thread held the lock when the thread came; the thread
+held it already; it is a lock that a thread may acquire again."""
+
 OBJECT, NATIVE_MEMORY = 0, 1
 """What a sampled allocation is of: an object of the runtime; memory of an extension or library."""
 

@@ -275,3 +275,37 @@ bool sonde_write_probe(sonde_thread *thread, uint32_t depth, const sonde_rec_pro
     sonde_ring_commit(&thread->ring, size);
     return true;
 }
+
+bool sonde_write_lock_sample(sonde_thread *thread, uint32_t depth,
+                             const sonde_rec_lock_sample *sample)
+{
+    sonde_stack_delta delta = sonde_stack_compute_delta(thread, depth, sample->rec.flags);
+    size_t size = sizeof *sample + delta.count * sizeof(uint64_t);
+    sonde_rec_lock_sample *out = reserve(thread, size, &thread->slot->events_lost);
+    if (!out)
+        return false;
+    *out = *sample;
+    out->rec.size = (uint32_t)size;
+    out->rec.kind = SONDE_REC_LOCK_SAMPLE;
+    out->rec.flags = flags_of(sample->rec.flags, &delta);
+    out->keep = delta.keep;
+    out->count = delta.count;
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
+    sonde_stack_written(thread, &delta);
+    sonde_ring_commit(&thread->ring, size);
+    return true;
+}
+
+bool sonde_write_lock_hold_end(sonde_thread *thread, uint64_t id, uint64_t hold_ns)
+{
+    size_t size = sizeof(sonde_rec_lock_hold_end);
+    sonde_rec_lock_hold_end *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out) {
+        thread->slot->events_lost++;
+        return false;
+    }
+    *out = (sonde_rec_lock_hold_end){
+        .rec = {(uint32_t)size, SONDE_REC_LOCK_HOLD_END, 0, 0}, .id = id, .hold_ns = hold_ns};
+    sonde_ring_commit(&thread->ring, size);
+    return true;
+}

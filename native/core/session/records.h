@@ -69,4 +69,10 @@ bool sonde_write_probe(sonde_thread *thread, uint32_t depth, const sonde_rec_pro
 bool sonde_write_object_share(sonde_thread *thread, uint64_t time, uint64_t open_ns,
                               uint64_t cpu_ns);
 
+// Writes that the stack in sonde_stack acquired a lock. False: there was no room, which is counted.
+bool sonde_write_lock_sample(sonde_thread *thread, uint32_t depth,
+                             const sonde_rec_lock_sample *sample);
+// Writes that it was released, in any thread. False: there was no room, which is counted.
+bool sonde_write_lock_hold_end(sonde_thread *thread, uint64_t id, uint64_t hold_ns);
+
 #endif

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 14u
+#define SONDE_PROTOCOL 15u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_FLOW_SIZE (4096u + (64u << 19))
@@ -48,6 +48,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_STEPS = 2048,      // every instruction or branch for a while
     SONDE_WHAT_FLOW = 4096,       // entries and exits of functions, see core/flow
     SONDE_WHAT_TASKS = 8192,      // tasks of event loops
+    SONDE_WHAT_LOCK_ACTIVITY = 16384, // acquisitions of locks, contended or not
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -80,7 +81,7 @@ typedef struct {
     _Atomic uint64_t walks_checked, walks_wrong; // with SONDE_WHAT_CHECKED
     // The recorder's orders, which change while the session runs; on a line that agents only read.
     _Alignas(64) _Atomic uint32_t what; // of SONDE_WHAT_*; 0: a pause
-    uint32_t pad;
+    _Atomic uint32_t lock_every; // one of so many acquisitions of locks is sampled; 0: none is
     _Atomic uint64_t period_ns;
     // How calls are counted: every stride-th of a window, until there are enough; a window per so
     // much of a thread's CPU time.
@@ -103,7 +104,16 @@ typedef struct {
     // Samples of objects that were written, those that found no room, and the time in all of this:
     // it is part of the slots' agent_ns.
     _Atomic uint64_t objects_taken, objects_lost, object_agent_ns;
+    _Atomic uint32_t lock_activity; // of SONDE_LOCK_ACTIVITY_*
+    uint32_t pad3;
 } sonde_header;
+
+enum { // whether acquisitions of locks are sampled, sonde_header.lock_activity
+    SONDE_LOCK_ACTIVITY_UNASKED = 0,
+    SONDE_LOCK_ACTIVITY_SAMPLED = 1,
+    SONDE_LOCK_ACTIVITY_UNKNOWN_LAYOUT = 2, // of the interpreter's locks
+    SONDE_LOCK_ACTIVITY_NO_HOOK = 3,        // the runtime has none
+};
 
 enum {                         // whether allocations are sampled, sonde_header.objects
     SONDE_OBJECTS_UNASKED = 0, // or not by this agent
@@ -139,7 +149,11 @@ typedef struct {
     uint64_t
         thread_object; // address of the threading.Thread object at the root frame, 0 if unknown
     uint64_t birth_ns; // when the thread was born, 0 if not asked
-    uint8_t pad0[32];
+    // Acquisitions of locks: how many are left until the next sample, of how many there were when
+    // that was drawn, and those before it that no sample has reported.
+    uint32_t locks_left, locks_drawn;
+    uint64_t locks_before;
+    uint8_t pad0[16];
     // the producer's line
     _Atomic uint64_t head;
     uint64_t taken;
@@ -184,16 +198,18 @@ enum { // kinds of records in a ring
     SONDE_REC_OBJECT_SHARE = 19,
     SONDE_REC_PROBE = 20, // a value at a line; state: of SONDE_VALUE_*
     SONDE_REC_CALL = 15,
-    SONDE_REC_WINDOW = 16,     // the end of a window; state: of SONDE_WINDOW_*
-    SONDE_REC_EVENT = 13,      // state: the number of the event
-    SONDE_REC_FLOW = 24,       // entries and exits of functions, see core/flow/flow_memory.h
-    SONDE_REC_TASK = 50,       // `id`: the task of this slot's records from here on, 0: none
-    SONDE_REC_TASK_INFO = 51,  // what a task is; state: of SONDE_TASK_*
-    SONDE_REC_TASK_TIMES = 52, // time of a task since the last such record; state: 1 if it ended
-    SONDE_REC_TASK_WAIT = 53,  // a step begins after a long wait; state: of SONDE_WOKEN_*
-    SONDE_REC_TASK_STEP = 54,  // a step that was long, or that others waited for
-    SONDE_REC_LOOP = 55,       // how long callbacks waited; state: of SONDE_LOOP_*
-    SONDE_REC_DATA = 14,       // what the last one of this slot touched; state: of SONDE_MEMORY_*
+    SONDE_REC_WINDOW = 16,      // the end of a window; state: of SONDE_WINDOW_*
+    SONDE_REC_EVENT = 13,       // state: the number of the event
+    SONDE_REC_FLOW = 24,        // entries and exits of functions, see core/flow/flow_memory.h
+    SONDE_REC_TASK = 50,        // `id`: the task of this slot's records from here on, 0: none
+    SONDE_REC_TASK_INFO = 51,   // what a task is; state: of SONDE_TASK_*
+    SONDE_REC_TASK_TIMES = 52,  // time of a task since the last such record; state: 1 if it ended
+    SONDE_REC_TASK_WAIT = 53,   // a step begins after a long wait; state: of SONDE_WOKEN_*
+    SONDE_REC_TASK_STEP = 54,   // a step that was long, or that others waited for
+    SONDE_REC_LOOP = 55,        // how long callbacks waited; state: of SONDE_LOOP_*
+    SONDE_REC_DATA = 14,        // what the last one of this slot touched; state: of SONDE_MEMORY_*
+    SONDE_REC_LOCK_SAMPLE = 40, // a lock was acquired; state: of SONDE_ACQUIRED_*
+    SONDE_REC_LOCK_HOLD_END = 41,
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -315,6 +331,33 @@ typedef struct {
 } sonde_rec_lock;
 
 #define SONDE_VIRTUAL ((uint64_t)1 << 63)
+
+enum { // flags of sonde_rec_lock_sample.rec.state, as in the recording
+    SONDE_ACQUIRED_CONTENDED = 1,
+    SONDE_ACQUIRED_RECURSIVE = 2,
+    SONDE_ACQUIRED_REENTRANT = 4,
+};
+
+typedef struct { // a lock was acquired at `time`, after so much waiting
+    sonde_rec rec;
+    uint64_t time, lock;
+    uint64_t id; // of the hold, never used twice in a process; 0: its end will not be reported
+    uint64_t wait_ns;
+    uint32_t every;   // one of so many is sampled
+    uint32_t counted; // acquisitions of the thread since its last sample, with this one
+    uint32_t keep, count;
+    uint32_t interpreter;
+    uint16_t kind; // as in sonde_rec_lock
+    uint16_t pad;
+    uint32_t span; // in which it was acquired; 0: none
+    uint32_t pad1;
+    uint64_t frames[]; // as in sonde_rec_sample
+} sonde_rec_lock_sample;
+
+typedef struct { // the lock was released, by any thread
+    sonde_rec rec;
+    uint64_t id, hold_ns;
+} sonde_rec_lock_hold_end;
 
 typedef struct { // an object was allocated; rec.state: of SONDE_OBJECT_*
     sonde_rec rec;

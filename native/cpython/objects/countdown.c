@@ -1,8 +1,7 @@
 #include "cpython/objects/countdown.h"
 
 #include "core/base/clock.h"
-
-#include <string.h>
+#include "core/base/exponential.h"
 
 _Thread_local sonde_countdown sonde_countdown_mine;
 
@@ -14,31 +13,9 @@ double sonde_countdown_mean(int which) { return means[which]; }
 
 void sonde_countdown_forked(void) { sonde_countdown_mine = (sonde_countdown){0}; }
 
-// The natural logarithm of a number in (0, 1]: that of a float's mantissa by the series of the
-// inverse hyperbolic tangent, which is exact to 1e-8. The library's own would be one more to link.
-static double ln(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-    bits = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1023 << 52;
-    double mantissa;
-    memcpy(&mantissa, &bits, sizeof mantissa);
-    double z = (mantissa - 1) / (mantissa + 1), square = z * z, term = z, sum = 0;
-    for (int i = 1; i < 18; i += 2, term *= square)
-        sum += term / i;
-    return 2 * sum + exponent * 0.6931471805599453;
-}
-
 static int64_t draw(sonde_countdown *mine, int which)
 {
-    uint64_t x = mine->random; // xorshift64
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    mine->random = x;
-    double uniform = (double)((x >> 11) + 1) * (1.0 / 9007199254740993.0);
-    return (int64_t)(-ln(uniform) * means[which]) + 1;
+    return (int64_t)(sonde_exponential(&mine->random) * means[which]) + 1;
 }
 
 void sonde_countdown_look_early(const void *pending)

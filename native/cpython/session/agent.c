@@ -14,6 +14,7 @@
 #include "cpython/flow/flow.h"
 #include "cpython/frames/code_objects.h"
 #include "cpython/heap/heap_request.h"
+#include "cpython/lock_activity/method_hooks.h"
 #include "cpython/locks/semaphore_hooks.h"
 #include "cpython/loops/loops.h"
 #include "cpython/objects/objects.h"
@@ -68,6 +69,7 @@ static int begin(uint32_t reason)
 
 static void forked_child(void)
 {
+    sonde_lock_activity_before_child();
     sonde_got_forked();
     sonde_libraries_forked();
     sonde_agent_threads_forked();
@@ -77,6 +79,7 @@ static void forked_child(void)
         sonde_probes_forked(false);
         sonde_flow_forked(false);
         sonde_loops_forked(false);
+        sonde_lock_activity_forked(false);
         if (sonde_attach_forked())
             sonde_attach_abandon();
         return;
@@ -97,6 +100,7 @@ static void forked_child(void)
     sonde_probes_forked(followed);
     sonde_flow_forked(followed);
     sonde_loops_forked(followed);
+    sonde_lock_activity_forked(followed);
     if (!followed) {
         sonde_locks_stop();
         sonde_guard_remove();
@@ -160,6 +164,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         sonde_probes_start();
         sonde_flow_start();
         sonde_loops_start();
+        sonde_lock_activity_start();
     }
     return error;
 }
@@ -173,6 +178,7 @@ EXPORT void sonde_agent_stop(void)
         return; // another thread is at it
     sonde_flow_stop();
     sonde_calls_stop();
+    sonde_lock_activity_stop();
     sonde_objects_stop();
     sonde_loops_stop();
     sonde_reader_stop();
@@ -194,6 +200,7 @@ void sonde_agent_leave(void)
         return; // another thread is at it
     sonde_flow_stop();
     sonde_calls_stop();
+    sonde_lock_activity_stop();
     sonde_objects_stop();
     sonde_loops_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();

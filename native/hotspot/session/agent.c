@@ -80,6 +80,8 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         sonde_polled_waits_start();
     if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
         sonde_locks_start(env);
+    if (sonde.config.what & SONDE_WHAT_LOCK_ACTIVITY)
+        atomic_store(&sonde.header->lock_activity, SONDE_LOCK_ACTIVITY_NO_HOOK);
     if (sonde.config.what & SONDE_WHAT_OBJECTS)
         sonde_objects_start();
     sonde_flow_start(env);

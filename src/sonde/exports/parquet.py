@@ -24,6 +24,7 @@ TABLES = (
     "processes", "threads", "functions", "contexts", "spans", "samples", "locks", "lock_events",
     "marks", "pauses", "metrics", "machine", "processors", "types", "objects", "tasks",
     "task_times", "task_waits", "task_steps", "loop_times", "loop_lags",
+    "lock_samples", "lock_counts",
 )  # fmt: skip
 
 

@@ -64,6 +64,7 @@ class RecorderHandle:
             "calls": asdict(options.calls),
             "probes": [probe.to_config() for probe in options.probes],
             "flow": asdict(options.flow),
+            "lock_every": options.lock_every,
             "attached": options.attached,
             "place": options.place,
             "mode": options.mode.to_config(),

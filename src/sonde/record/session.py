@@ -27,6 +27,7 @@ from .recorder.options.options import (
     DEFAULT_WHAT,
     Options,
     check_calls,
+    check_lock_every,
     check_rate,
     parse_what,
 )
@@ -83,6 +84,7 @@ class Session:
         flow_metric: str | None = None,
         flow_c: bool = False,
         flow_events: bool = False,
+        lock_activity_every: int | None = None,
         **mode_options: Any,
     ) -> None:
         kinds = parse_what(what)
@@ -101,6 +103,7 @@ class Session:
             rate=checked,
             calls=calls,
             flow=check_flow(kinds, flow_in, flow_metric, native=flow_c, events=flow_events),
+            lock_every=check_lock_every(kinds, lock_activity_every),
             sampler=sampler,
             children=children,
             mode=parse_mode(mode, **mode_options),

@@ -38,6 +38,7 @@ UNFOLLOWED = (
     "probes", "probe_values",
     "flow_runs", "flow", "flow_events",
     "tasks", "task_times", "task_waits", "task_steps", "loop_times", "loop_lags",
+    "lock_samples", "lock_counts",
 )  # fmt: skip
 """Tables that only grow and that nobody who looks live asks for."""
 # Cutting copies what stays, so it is done now and then.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sonde.recording.chain_tables import Chained, ChainNodes, Links
 from sonde.recording.flow_tables import Flow, FlowEvents, FlowRuns
+from sonde.recording.lock_samples import LockCounts, LockSamples
 from sonde.recording.probe_tables import Probes, ProbeValues
 from sonde.recording.task_tables import (
     LoopLags,
@@ -376,6 +377,8 @@ class Recording:
     """Sentences about what the file could not tell, e.g. that its end is missing."""
     locks: Locks = field(default_factory=partial(_empty, Locks))
     lock_events: LockEvents = field(default_factory=partial(_empty, LockEvents))
+    lock_samples: LockSamples = field(default_factory=partial(_empty, LockSamples))
+    lock_counts: LockCounts = field(default_factory=partial(_empty, LockCounts))
     pauses: Pauses = field(default_factory=partial(_empty, Pauses))
     spans: Spans = field(default_factory=partial(_empty, Spans))
     metrics: Metrics = field(default_factory=partial(_empty, Metrics))

@@ -231,6 +231,7 @@ def _problems(
             0.0,
             "free CPU time for the recorder",
         )
+    yield from _of_locks(counters)
     yield from _of_objects(counters)
     yield from _of_calls(counters)
     for event in counters.get("events") or ():
@@ -330,6 +331,16 @@ WITHHELD = {
     "no_tool_id": "while every tool id of sys.monitoring was in use",
     "evaluator": "while the program evaluated its frames itself (PEP 523)",
 }
+
+
+def _of_locks(counters: dict[str, Any]) -> Iterator[Problem]:
+    if why := counters.get("why_no_lock_activity"):
+        yield Problem(
+            "acquisitions of locks were not sampled everywhere",
+            str(why),
+            0.0,
+            "contended acquisitions are recorded by --what locks",
+        )
 
 
 def _of_objects(counters: dict[str, Any]) -> Iterator[Problem]:

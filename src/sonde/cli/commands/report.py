@@ -421,7 +421,7 @@ def _print(
         return
     if view in OF_TIME and selection.time == "wall" and _lacks_waits(recording):
         line(out, ("Waits were not recorded: on-CPU time only; record with --what +waits.", "dim"))
-    if view in OF_LOCKS and not len(recording.lock_events) and "locks" not in _what(recording):
+    if view in OF_LOCKS and _lacks_locks(recording, view):
         line(out, "No locks were recorded; record them with: sonde run --what +locks …")
         return
     if view == "objects" and not len(recording.objects):
@@ -461,6 +461,12 @@ def _print(
 
 def _lacks_waits(recording: Recording) -> bool:
     return "waits" not in _what(recording) and not (recording.samples.state != 0).any()
+
+
+def _lacks_locks(recording: Recording, view: str) -> bool:
+    if len(recording.lock_events) or "locks" in _what(recording):
+        return False
+    return view != "lock-table" or "lock-activity" not in _what(recording)
 
 
 def _what(recording: Recording) -> list[str]:

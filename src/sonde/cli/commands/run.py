@@ -62,6 +62,7 @@ def run(
     what, rate, calls = options.capture()
     probes = options.probes()
     flow = options.flow(what)
+    lock_every = options.lock_sampling(what)
     program = program_name(arguments)
     check_follow_up(options)
 
@@ -81,6 +82,7 @@ def run(
             calls=calls,
             probes=probes,
             flow=flow,
+            lock_every=lock_every,
         )
 
     launch = Launch(arguments, make_options)

@@ -38,6 +38,8 @@ def closing_message(
         words += f", but no allocations: {quality['why_no_objects']}"
     if quality.get("why_no_flow"):
         words += f", but no call flow: {quality['why_no_flow']}"
+    if quality.get("why_no_lock_activity"):
+        words += f", but no uncontended acquisitions: {quality['why_no_lock_activity']}"
     every = all_of(done["mode"]["name"], path)
     return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
 

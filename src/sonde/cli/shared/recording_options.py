@@ -51,7 +51,7 @@ What = Annotated[
     typer.Option(
         metavar="LIST",
         help="Record these kinds: cpu, locks, waits, threads, objects, calls, flow, probes, tasks, "
-        "event:NAME[@PERIOD]; +waits adds to the default, -locks removes from it",
+        "lock-activity, event:NAME[@PERIOD]; +waits adds to the default, -locks removes from it",
     ),
 ]
 Ticks = Annotated[
@@ -86,6 +86,14 @@ FlowMetric = Annotated[
 FlowC = Annotated[bool, typer.Option("--flow-c", help="flow: record calls of C functions, too.")]
 FlowEvents = Annotated[
     bool, typer.Option("--flow-events", help="flow: record the list of all entries and exits, too.")
+]
+LockEvery = Annotated[
+    int | None,
+    typer.Option(
+        "--lock-activity-every",
+        metavar="N",
+        help="lock-activity: sample one of N acquisitions of locks [default: 1000]",
+    ),
 ]
 Stacks = Annotated[
     str,
@@ -209,6 +217,7 @@ class RecordingOptions(NamedTuple):
     flow_metric: FlowMetric = None
     flow_c: FlowC = False
     flow_events: FlowEvents = False
+    lock_every: LockEvery = None
     no_children: NoChildren = False
 
     def path_for(self, program: str, pid: int) -> str:
@@ -284,6 +293,12 @@ class RecordingOptions(NamedTuple):
         return check_flow(
             kinds, self.flow_in, self.flow_metric, native=self.flow_c, events=self.flow_events
         )
+
+    def lock_sampling(self, kinds: list[str]) -> int:
+        """One of how many acquisitions of locks is sampled."""
+        from sonde.record.recorder.options.options import check_lock_every
+
+        return check_lock_every(kinds, self.lock_every)
 
 
 def option_names() -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..shm.lock_drain import LockRows, LockRuns
 from ..shm.thread_ids import ThreadIds
 from ..tables.active_sampler import Sampling
+from ..tables.lock_samples import SampledLocks
 from ..tables.lock_table import Locks
 from ..tables.memory_maps import MemoryMaps
 from ..tables.open_lock_waits import OpenLockWaits
@@ -52,6 +53,7 @@ class ProcessTables:
         self.threads = Threads(segment, self.sampling, self.names, self.spans, self.cpu)
         self.locks = Locks(segment, contexts)
         self.open_locks = OpenLockWaits(segment, self.threads, self.locks, self.spans, lock_rows)
+        self.lock_samples = SampledLocks(segment, self.locks, self.spans)
         self.objects = SampledObjects(segment, contexts)
         self.probes = ProbeValues(segment, contexts, agent.area)
         self.flow = CallFlow(segment, contexts, self.codes, agent.flow)

@@ -20,6 +20,7 @@ from .agent_text import decode_text
 from .call_windows import Window
 from .event_records import EventRows
 from .lock_records import LockRecords, UnknownTypeError
+from .lock_samples import LockSampleRecords
 from .ring_thread import RingThread
 from .stacks import BrokenStackError, StackDecoder
 from .task_records import TaskRecords
@@ -48,6 +49,7 @@ class RingReader:
         self._window = Window()
         self._events = EventRows(tables, self.thread, self._stacks)
         self._tasks = TaskRecords(tables, self.thread, self._stacks)
+        self.lock_samples = LockSampleRecords(tables, self.thread, self._stacks)
         self.locks = LockRecords(tables, self.thread, self._stacks, self.ring_at)
 
     def start_segment(self, remap: Callable[[int], int]) -> None:
@@ -108,6 +110,10 @@ class RingReader:
                     tables.objects.end(number, now)
                 elif kind == shm.REC_PROBE:
                     self._probe(at, state, flags)
+                elif kind == shm.REC_LOCK_SAMPLE:
+                    self.lock_samples.sample(at, state, flags)
+                elif kind == shm.REC_LOCK_HOLD_END:
+                    self.lock_samples.hold_end(at)
                 elif kind == shm.REC_CALL:
                     self._call(at, flags)
                 elif kind == shm.REC_WINDOW:

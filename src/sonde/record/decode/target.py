@@ -214,6 +214,7 @@ class TargetProcess:
                 gone = thread.claimed < procfs.birth_of(self.pid, thread.tid)
             if gone and slot.drain() and not slot.backlog():
                 slot.end()
+                self._count_acquisitions(index, slot)
                 if self.metrics is not None:
                     self.metrics.ended(thread.tid, reported=self._counts_threads())
                 self.threads.ended(thread.tid, thread.known)
@@ -224,12 +225,19 @@ class TargetProcess:
             else:
                 thread.learn_name()  # it may have come since, in another ring
 
+    def _count_acquisitions(self, index: int, slot: RingReader) -> None:
+        """Of locks, that no sample has reported."""
+        if acquisitions := self.agent.acquisitions(index):
+            slot.lock_samples.count_rest(acquisitions, time.monotonic_ns())
+
     # ---- segments
 
     def end_part(self, now: int) -> None:
         """Writes what the rows of this segment are to say; the process goes on in the next."""
         self.set_capture(self._counted)
         self._tables.flow.write(now)
+        for index, slot in self._slots.items():
+            self._count_acquisitions(index, slot)
         self.threads.end_part(now)
         self.probes.write_counts()
         self._write_unsampled(now)
@@ -251,6 +259,7 @@ class TargetProcess:
         tables.objects.start_segment(remap)
         tables.probes.start_segment()
         tables.flow.start_segment()
+        tables.lock_samples.start_segment(remap)
         tables.spans.start_segment()
         tables.tasks.start_segment()
         self.open_locks.repeat(remap)
@@ -271,6 +280,9 @@ class TargetProcess:
         self.drain()
         self._tables.objects.finish(*self.agent.object_share())
         self.probes.write_counts()
+        self._tables.lock_samples.finish()
+        for index, slot in self._slots.items():
+            self._count_acquisitions(index, slot)
         self.settle()
         self.set_capture(self._counted)
         if self.metrics is not None:

@@ -224,8 +224,13 @@ class Admission:
         target.agent.order_calls(**self._config["calls"])
         if why_no_flow:
             self._target_set.tally.why_no_flow = why_no_flow
+        target.agent.order_lock_samples(self._config["lock_every"])
         if "objects" in capture.what and reason == shm.REASON_REMOTE:
             self._target_set.tally.why_no_objects = "a process that is read from outside has none"
+        if "lock-activity" in capture.what and reason == shm.REASON_REMOTE:
+            self._target_set.tally.why_no_lock_activity = (
+                "a process that is read from outside reports no acquisitions"
+            )
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,

@@ -16,6 +16,7 @@ from sonde.errors import SondeError
 from ..shm import layout as shm
 from .options import kernel_events
 from .options.kernel_events import KernelEvent
+from .options.options import LOCK_ACTIVITY
 from .sampling.samplers import SamplerSet
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _BITS = {
     "steps": shm.WHAT_STEPS,
     "flow": shm.WHAT_FLOW,
     "tasks": shm.WHAT_TASKS,
+    "lock-activity": shm.WHAT_LOCK_ACTIVITY,
     "threads": 0,
 }
 
@@ -244,6 +246,11 @@ class CaptureControl:
                 raise SondeError(
                     f"{kind} cannot be enabled now; start the recording with --what +{kind}"
                 )
+        if LOCK_ACTIVITY in wanted and LOCK_ACTIVITY not in self._began_with:
+            raise SondeError(
+                "lock-activity cannot be enabled now: its hooks are installed only at the start of "
+                f"a recording; start it with --what +{LOCK_ACTIVITY}"
+            )
         samplers = {target.armed.sampler for target in self._target_set if target.armed is not None}
         if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):
             raise SondeError(

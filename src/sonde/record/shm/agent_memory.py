@@ -69,7 +69,8 @@ class AgentMemory:
     # ---- what we order: the agent looks there before it does anything
 
     def order(self, what: int, period: int) -> None:
-        shm.ORDERS.pack_into(self.view, shm.ORDERS_AT, what, 0, period)
+        every = shm.ORDERS.unpack_from(self.view, shm.ORDERS_AT)[1]
+        shm.ORDERS.pack_into(self.view, shm.ORDERS_AT, what, every, period)
 
     def order_nothing(self) -> None:
         """Until something else is ordered."""
@@ -78,6 +79,11 @@ class AgentMemory:
     def order_calls(self, stride: int, samples: int, ticks: int) -> None:
         every = 1_000_000_000 // ticks
         shm.CALL_ORDERS.pack_into(self.view, shm.CALL_ORDERS_AT, stride, samples, every)
+
+    def order_lock_samples(self, every: int) -> None:
+        """One of so many acquisitions of locks."""
+        what, _, period = shm.ORDERS.unpack_from(self.view, shm.ORDERS_AT)
+        shm.ORDERS.pack_into(self.view, shm.ORDERS_AT, what, every, period)
 
     def order_events(self, periods: dict[int, int]) -> None:
         """The periods of the kernel events, by number."""
@@ -104,7 +110,14 @@ class AgentMemory:
         self._scan.knows(index, 0)
         base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
         shm.SLOT_FACTS.pack_into(self.view, base, shm.SLOT_USED, 0, 0, 0, 0)
+        shm.SLOT_LOCKS.pack_into(self.view, base + shm.SLOT_LOCKS_AT, 0, 0, 0)
         self.view[base : base + 4] = shm.SLOT_FREE.to_bytes(4, "little")
+
+    def acquisitions(self, index: int) -> int:
+        """Of locks, by the thread that has this slot, since the last sample of one was written."""
+        base = shm.HEADER_SIZE + index * shm.SLOT_SIZE + shm.SLOT_LOCKS_AT
+        left, drawn, before = shm.SLOT_LOCKS.unpack_from(self.view, base)
+        return int(before) + max(0, int(drawn) - int(left))
 
     def _slots(self) -> int:
         """How many were ever in use; no more than there are, whatever the target has written."""
@@ -163,6 +176,11 @@ class AgentMemory:
         if state != shm.TASKS_UNKNOWN_METHODS:
             return ""
         return "methods of this interpreter's types are not as in the versions that sonde knows"
+
+    def why_no_lock_activity(self) -> str:
+        """Why acquisitions of locks are not sampled, if so."""
+        state = shm.LOCK_ACTIVITY.unpack_from(self.view, shm.LOCK_ACTIVITY_AT)[0]
+        return shm.NO_LOCK_ACTIVITY.get(state, "")
 
     def object_share(self) -> tuple[int, int]:
         """For how long windows of allocations were open, of how much CPU time, at last."""

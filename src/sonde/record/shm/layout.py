@@ -19,7 +19,7 @@ from sonde.row_values import (
 )
 
 MAGIC = 0x45444E53
-PROTOCOL = 14
+PROTOCOL = 15
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -35,6 +35,7 @@ WHAT_ACTIVATIONS = 512
 WHAT_PROBES, WHAT_STEPS = 1024, 2048
 WHAT_FLOW = 4096
 WHAT_TASKS = 8192
+WHAT_LOCK_ACTIVITY = 16384
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 SAMPLER_SAFEPOINT, SAMPLER_CPU_TIMER = 4, 5
@@ -47,6 +48,7 @@ REC_PROBE = 20
 REC_EVENT, REC_DATA = 13, 14
 REC_FLOW = 24
 REC_TASK, REC_TASK_INFO, REC_TASK_TIMES, REC_TASK_WAIT, REC_TASK_STEP, REC_LOOP = range(50, 56)
+REC_LOCK_SAMPLE, REC_LOCK_HOLD_END = 40, 41
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK, NOTE_ATTRIBUTE = 1, 2, 3, 4
 
@@ -103,7 +105,7 @@ TASKS_UNASKED, TASKS_RECORDED, TASKS_UNKNOWN_METHODS = 0, 1, 2
 # and of walks that were made twice: how many there were, and how many came out otherwise
 WALKS = struct.Struct("<QQ")
 WALKS_AT = 216
-# header, the recorder's orders: what, pad, period_ns
+# header, the recorder's orders: what, lock_every, period_ns
 ORDERS = struct.Struct("<II Q")
 ORDERS_AT = 256
 # and of calls: stride samples window_ns
@@ -129,11 +131,21 @@ OBJECT_SHARE_NOW_AT = 520
 # and of object samples: taken lost agent_ns
 OBJECT_COUNTS = struct.Struct("<QQQ")
 OBJECT_COUNTS_AT = 536
+# and whether acquisitions of locks are sampled
+LOCK_ACTIVITY = struct.Struct("<I")
+LOCK_ACTIVITY_AT = 560
+NO_LOCK_ACTIVITY = {
+    2: "the interpreter's locks are laid out in an unknown way",
+    3: "HotSpot reports acquisitions with contention only",
+}
 OBJECTS_UNASKED, OBJECTS_SAMPLED, OBJECTS_ALLOCATOR = 0, 1, 2
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on
 SLOT_COUNTS = struct.Struct("<QQQQQQQQ")
+# and of locks: acquisitions left until the next sample, of how many, and those before
+SLOT_LOCKS = struct.Struct("<II Q")
+SLOT_LOCKS_AT = 32
 HEAD_AT = 64
 TAIL_AT = 128
 # and its other line: lock_events events_lost, eight bytes each
@@ -170,6 +182,11 @@ NOTE = struct.Struct("<IHBB Q II II")
 # size kind which flags | time size | type every | id address | keep count
 OBJECT = struct.Struct("<IHBB QQ QQ QQ II")
 OBJECT_IN_WINDOW, OBJECT_TYPE_FOLLOWS = 8, 128
+# size kind flags stack_flags | time lock id wait_ns | every counted | keep count | interpreter
+# kind | span
+LOCK_SAMPLE = struct.Struct("<IHBB QQQQ II II IHH II")
+# size kind state flags | id hold_ns
+LOCK_HOLD_END = struct.Struct("<IHBB QQ")
 # size kind which flags | id type address
 OBJECT_TYPE = struct.Struct("<IHBB QQQ")
 # size kind state flags | time open_ns cpu_ns

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sonde.row_values import (
+    ACQUIRED_MASK,
     MAX_FLOW_KIND,
     NATIVE_MEMORY,
     PREEMPTED,
@@ -484,6 +485,32 @@ TABLES: tuple[Table, ...] = (
             _time("time", ascending=True),
             _time("below_ns"),
             Column("count", "u32"),
+        ),
+    ),
+    # Sampled acquisitions of locks, at the time each was acquired. `counted`: how many the thread
+    # made since its last sample, with this one.
+    Table(
+        "lock_samples",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("lock", "u32", refers="locks"),
+            Column("context", "i32", refers="contexts"),
+            Column("every", "u32", low=1),
+            Column("counted", "u32"),
+            Column("flags", "u8", default=0, high=ACQUIRED_MASK),
+            _time("wait_ns", default=0),
+            _time("hold_ns", default=-1),
+            Column("span", "i32", default=-1, refers="spans"),
+        ),
+    ),
+    # Acquisitions that a thread made after its last sample.
+    Table(
+        "lock_counts",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("counted", "i64", low=0, high=2**56),
         ),
     ),
 )

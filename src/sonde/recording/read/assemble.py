@@ -190,6 +190,7 @@ def _last_moment(tables: dict[str, Columns]) -> int:
             ("spans", "start_ns"),
             ("span_ends", "time"),
             ("lock_events", "time"),
+            ("lock_samples", "time"),
             ("objects", "time"),
             ("object_ends", "time"),
             ("probe_values", "time"),

@@ -89,6 +89,10 @@ class JoinedTables:
         self._append("flow_runs", part.flow_runs, start, process=process)
         self._append("flow", part.flow, None, thread=thread, context=context)
         self._append("flow_events", part.flow_events, start, thread=thread, context=context)
+        samples = part.lock_samples
+        pointed = {"thread": thread, "lock": lock, "context": context, "span": span}
+        self._append("lock_samples", samples, start, **pointed)
+        self._append("lock_counts", part.lock_counts, start, thread=thread)
         self._append("marks", part.marks, start, thread=np.append(thread, -1))
         self._append("metrics", part.metrics, start, thread=thread)
         self._append("machine", part.machine, start, process=process)

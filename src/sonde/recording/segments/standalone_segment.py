@@ -35,6 +35,7 @@ def alone(part: Recording) -> Recording:
         objects=_objects(part.objects),
         windows=replace(part.windows, time=np.maximum(part.windows.time, 0)),
         event_samples=_from_the_start(part.event_samples),
+        lock_samples=_from_the_start(part.lock_samples),
         chained=_from_the_start(part.chained),
         task_times=_from_the_start(part.task_times),
         task_waits=_from_the_start(part.task_waits),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.layout.names import printable, shortened
 from sonde.reports.layout.page import line
+from sonde.reports.locks import lock_activity
 from sonde.row_values import NO_FRAMES
 from sonde.views.selecting.formatting import brief, count, percent
 
@@ -21,12 +22,16 @@ TOP = 20
 
 
 def render(result: LockTable, out: Console, *, top: int | None = None) -> None:
-    if not result.rows:
+    if result.activity is not None:
+        lock_activity.render(result.activity, out, top=top)
+        out.print()
+    waited = [row for row in result.rows if row.waits]
+    if not waited:
         line(out, "No thread waited for a lock, for the GIL or for another thread.")
         return
     if result.is_spread:
         _by_class(result, out, top)
-    shown = result.rows[: top or TOP]
+    shown = waited[: top or TOP]
     head = (
         f"{'waited':>8}{'waits':>9}{'mean':>9}{'longest':>9}{'held':>9}{'threads':>9}"
         f"{'queue':>7}{'worst':>7}  kind"
@@ -34,7 +39,7 @@ def render(result: LockTable, out: Console, *, top: int | None = None) -> None:
     line(out, (head, "bold"))
     for row in shown:
         _row(row, out)
-    left = len(result.rows) - len(shown)
+    left = len(waited) - len(shown)
     if left > 0:
         line(out, (f"{'…':>8} {count(left, 'more lock')}", "dim"))
     out.print()

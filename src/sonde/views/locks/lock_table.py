@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from sonde.model.locks.contention import UNKNOWN, Contentions, Ints
 from sonde.model.locks.pressure import Pressure
 from sonde.model.trees.context_tree import sums
 from sonde.views.locks.contentions import Contended, contended
+from sonde.views.locks.lock_activity import Activity, LockActivity, lock_activity
+from sonde.views.locks.lock_activity_json import activity_json, summary_json
 from sonde.views.locks.locks import LocksRow, locks
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.selection import Selection
@@ -57,11 +59,14 @@ class LockRow:
     """The same in its worst second (or less, if the recording is shorter) ..."""
     peak_at_ns: int
     """... and when that began."""
+    activity: LockActivity | None = None
+    """Acquisitions of the lock, if they were sampled."""
 
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
+        del row["activity"]
         row["address"] = None if self.address is None else f"0x{self.address:x}"
-        return row
+        return row | activity_json(self.activity, self.hold_ns)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ class LockTable:
     duration_ns: int
     rows: list[LockRow]
     classes: list[LockClassRow]
+    activity: Activity | None = None
+    """Of all locks; None if acquisitions were not sampled."""
 
     @property
     def is_spread(self) -> bool:
@@ -104,6 +111,7 @@ class LockTable:
             "duration_ns": self.duration_ns,
             "rows": [row.to_json() for row in self.rows],
             "classes": [asdict(row) for row in self.classes],
+            "activity": None if self.activity is None else summary_json(self.activity),
         }
 
 
@@ -126,8 +134,9 @@ def lock_table(
     peaks, peak_at = _peaks(lock, found, rows, begin, duration, size)
     numbers = {known.name: i for i, known in enumerate(everything.locks)}
 
+    active = lock_activity(recording, selection)
     table = []
-    for row in blamed.rows[:top]:
+    for row in blamed.rows if active else blamed.rows[:top]:
         i = numbers[row.value]
         known = everything.locks[i]
         owned = [child for child in row.children if child.value is not None]
@@ -155,7 +164,60 @@ def lock_table(
                 peak_at_ns=int(peak_at[i]),
             )
         )
-    return LockTable(blamed.total_ns, duration, table, _classes(recording, selection, rows, top))
+    classes = _classes(recording, selection, rows, top)
+    if active is not None:
+        table = with_activity(recording, table, active)[:top]
+    return LockTable(blamed.total_ns, duration, table, classes, active)
+
+
+def with_activity(recording: Recording, rows: list[LockRow], active: Activity) -> list[LockRow]:
+    """Each row with the activity of its lock, and a row for each lock that nobody waited for."""
+    left = {_key(recording.processes[lock.process].pid, lock): lock for lock in active.locks}
+    found = []
+    for row in rows:
+        lock = None
+        # Up to 3.13 a wait does not show whether the lock is a reentrant one.
+        for kind in (row.kind, *(("lock", "rlock") if row.kind in ("lock", "rlock") else ())):
+            key = (row.process, kind, row.address, None if row.address is not None else row.lock)
+            lock = lock or left.pop(key, None)
+        found.append(replace(row, activity=lock))
+    for (process, _, _, _), lock in left.items():
+        found.append(_unwaited(process, lock))
+    return sorted(found, key=lambda row: (-row.wait_ns, -_acquisitions(row)))
+
+
+def _key(process: int, lock: LockActivity) -> tuple[int, str, int | None, str | None]:
+    return process, lock.kind, lock.address, None if lock.address is not None else lock.name
+
+
+def _unwaited(process: int, lock: LockActivity) -> LockRow:
+    """Of a lock that nobody waited for, as far as was recorded."""
+    return LockRow(
+        lock=lock.name,
+        kind=lock.kind,
+        signalling=lock.signalling,
+        address=lock.address,
+        process=process,
+        waits=0,
+        wait_ns=0,
+        mean_ns=0,
+        max_ns=0,
+        holds=0,
+        hold_ns=None,
+        waiters=0,
+        owners=0,
+        owner_function=None,
+        owner_ns=0,
+        unknown_ns=0,
+        pressure=0.0,
+        peak=0.0,
+        peak_at_ns=0,
+        activity=lock,
+    )
+
+
+def _acquisitions(row: LockRow) -> int:
+    return row.activity.acquisitions.number if row.activity else 0
 
 
 def _classes(

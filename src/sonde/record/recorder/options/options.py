@@ -17,7 +17,10 @@ from .segment_storage import memory_files
 
 DEFAULT_RATE = 1000
 MAX_RATE = 20_000
-KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls", "flow", "probes", "tasks")
+KINDS = (
+    "cpu", "locks", "waits", "threads", "objects", "calls", "flow", "probes", "tasks",
+    "lock-activity",
+)  # fmt: skip
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
@@ -36,6 +39,11 @@ class CallOptions:
     ticks: int = 100
 
 
+LOCK_ACTIVITY = "lock-activity"
+DEFAULT_LOCK_EVERY = 1000
+MAX_LOCK_EVERY = 1_000_000
+
+
 @dataclass
 class Options:
     """What to record and where to."""
@@ -52,6 +60,8 @@ class Options:
     children: bool = True
     calls: CallOptions = CallOptions()
     flow: FlowOptions = field(default_factory=FlowOptions)
+    lock_every: int = DEFAULT_LOCK_EVERY
+    """One of so many acquisitions of locks is sampled."""
     attached: bool = False
     """The target runs already: the recorder reports its progress, and ends with who started it."""
     place: dict[str, Any] | None = None
@@ -173,3 +183,17 @@ def check_calls(
             )
         windows = rate
     return rate, CallOptions(stride or usual.stride, samples or usual.samples, windows)
+
+
+def check_lock_every(kinds: list[str], every: int | None) -> int:
+    """One of how many acquisitions of locks is sampled."""
+    if every is None:
+        return DEFAULT_LOCK_EVERY
+    if LOCK_ACTIVITY not in kinds:
+        raise UsageError(f"--lock-activity-every needs --what +{LOCK_ACTIVITY}")
+    if not 1 <= every <= MAX_LOCK_EVERY:
+        raise UsageError(
+            f"--lock-activity-every must be between 1 and {MAX_LOCK_EVERY} acquisitions, "
+            f"not {every}"
+        )
+    return every

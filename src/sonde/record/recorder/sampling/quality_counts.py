@@ -40,6 +40,7 @@ class QualityCounts:
         self.why_no_calls = ""
         self.why_no_objects = ""
         self.why_no_flow = self.why_no_tasks = ""
+        self.why_no_lock_activity = ""
         # All counts are of the session; a segment shows what came since the last one was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
@@ -67,6 +68,8 @@ class QualityCounts:
         self.why_no_objects = target.agent.why_no_objects() or self.why_no_objects
         self.why_no_flow = target.agent.why_no_flow() or self.why_no_flow
         self.why_no_tasks = target.agent.why_no_tasks() or self.why_no_tasks
+        agent = target.agent
+        self.why_no_lock_activity = agent.why_no_lock_activity() or self.why_no_lock_activity
 
     def facts(
         self,
@@ -79,12 +82,14 @@ class QualityCounts:
         total, mode, why_no_calls = dict(self._over), self._mode, self.why_no_calls
         why_no_objects, why_no_flow = self.why_no_objects, self.why_no_flow
         why_no_tasks = self.why_no_tasks
+        why_no_locks = self.why_no_lock_activity
         for target in targets:
             mode = _count(total, mode, target)
             why_no_calls = target.agent.why_no_calls() or why_no_calls
             why_no_objects = target.agent.why_no_objects() or why_no_objects
             why_no_flow = target.agent.why_no_flow() or why_no_flow
             why_no_tasks = target.agent.why_no_tasks() or why_no_tasks
+            why_no_locks = target.agent.why_no_lock_activity() or why_no_locks
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
         if self.short_processes:
@@ -128,6 +133,7 @@ class QualityCounts:
             **({"why_no_objects": why_no_objects} if why_no_objects else {}),
             **({"why_no_flow": why_no_flow} if why_no_flow else {}),
             **({"why_no_tasks": why_no_tasks} if why_no_tasks else {}),
+            **({"why_no_lock_activity": why_no_locks} if why_no_locks else {}),
             **total,
         }
 

@@ -1,0 +1,38 @@
+"""Acquisitions of locks in the JSON of the table of locks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonde.views.locks.lock_activity import Activity, LockActivity
+
+
+def activity_json(activity: LockActivity | None, contended_hold_ns: int | None) -> dict[str, Any]:
+    """Of one lock. Where acquisitions were sampled, `hold_ns` is of all holds, not of those alone
+    that others waited for."""
+    if activity is None:
+        numbers: dict[str, Any] = dict.fromkeys(
+            name for field in ("acquisitions", "recursive", "contended")
+            for name in (field, f"{field}_margin")
+        )  # fmt: skip
+        return numbers | {"contended_hold_ns": contended_hold_ns, "spin_ns": None}
+    found: dict[str, Any] = {}
+    for field in ("acquisitions", "recursive", "contended"):
+        found[field], found[f"{field}_margin"] = getattr(activity, field)
+    return found | {
+        "hold_ns": None if activity.hold is None else asdict(activity.hold),
+        "contended_hold_ns": contended_hold_ns,
+        # CPython's locks sleep at once where there is a GIL.
+        "spin_ns": None,
+    }
+
+
+def summary_json(activity: Activity) -> dict[str, Any]:
+    return {
+        "every": activity.every,
+        "samples": activity.samples,
+        "acquisitions": activity.acquisitions,
+        "threads": [asdict(thread) for thread in activity.threads],
+    }
