@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
     from sonde._inside import mark, pause, resume, span
     from sonde.opened import OpenedRecording
+    from sonde.record.own_counters import ThreadCounters as thread_counters  # noqa: N813
     from sonde.record.session import Session as record  # noqa: N813
     from sonde.views.selecting.span_filter import SpanAttribute
 
     __version__: str
 
-__all__ = ["SpanAttribute", "__version__", "mark", "open", "pause", "record", "resume", "span"]
+__all__ = [
+    "SpanAttribute", "__version__", "mark", "open", "pause", "record", "resume", "span",
+    "thread_counters",
+]  # fmt: skip
 
 _INSIDE = ("mark", "pause", "resume", "span")
 
@@ -60,6 +64,10 @@ def __getattr__(name: str) -> Any:
 
         globals().update({known: getattr(_inside, known) for known in _INSIDE})
         return globals()[name]
+    if name == "thread_counters":
+        from sonde.record.own_counters import ThreadCounters
+
+        return ThreadCounters
     if name == "SpanAttribute":
         from sonde.views.selecting.span_filter import SpanAttribute
 

@@ -33,7 +33,7 @@ _INHERIT_THREAD = 1 << 35
 _REMOVE_ON_EXEC = 1 << 36
 _SIGTRAP = 1 << 37
 _CLOEXEC = 8
-_FORMAT_GROUP = 1 << 3
+_FORMAT_ENABLED, _FORMAT_RUNNING, _FORMAT_GROUP = 1 << 0, 1 << 1, 1 << 3
 
 # what a sample in a ring tells
 _IP, _TID, _TIME, _CPU = 1 << 0, 1 << 1, 1 << 2, 1 << 7
@@ -126,6 +126,12 @@ def open_counters(tid: int, names: list[str], *, exclude_kernel: bool) -> list[i
             os.close(fd)
         raise
     return opened
+
+
+def open_own_counter(kind: int, config: int, *, exclude_kernel: bool) -> int:
+    """A counter of the calling thread, read with the times enabled and running; OSError if not."""
+    flags = _EXCLUDE_HV | (_EXCLUDE_KERNEL if exclude_kernel else 0)
+    return _open(0, kind, config, 0, flags, 0, _FORMAT_ENABLED | _FORMAT_RUNNING)
 
 
 def _open(
