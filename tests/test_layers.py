@@ -24,6 +24,7 @@ ROOMS = {
         "write",
         "chain_tables",
         "flow_tables",
+        "lock_samples",
         "task_tables",
         "usage_tables",
         "probe_tables",

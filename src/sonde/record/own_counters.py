@@ -1,7 +1,7 @@
 """What the calling thread has used, by counters of its own: `sonde.thread_counters("page-faults")`.
 
-Each is a perf event of its own. Of a group, which one read(2) returns, only the leader is up to date:
-the others are as of the thread's last context switch (Linux 6.18). They need no recording.
+Each is a perf event of its own. Of a group, which one read(2) returns, only the leader is up to
+date: the others are as of the thread's last context switch (Linux 6.18). They need no recording.
 """
 
 from __future__ import annotations
