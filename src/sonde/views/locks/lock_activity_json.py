@@ -9,15 +9,21 @@ if TYPE_CHECKING:
     from sonde.views.locks.lock_activity import Activity, LockActivity
 
 
-def activity_json(activity: LockActivity | None, contended_hold_ns: int | None) -> dict[str, Any]:
+def activity_json(
+    activity: LockActivity | None, contended_hold_ns: int | None, waits: int
+) -> dict[str, Any]:
     """Of one lock. Where acquisitions were sampled, `hold_ns` is of all holds, not of those alone
-    that others waited for."""
+    that others waited for. Else those that waited are known, and all of them."""
     if activity is None:
-        numbers: dict[str, Any] = dict.fromkeys(
-            name for field in ("acquisitions", "recursive", "contended")
-            for name in (field, f"{field}_margin")
-        )  # fmt: skip
-        return numbers | {"contended_hold_ns": contended_hold_ns, "spin_ns": None}
+        unknown = dict.fromkeys(
+            ("acquisitions", "acquisitions_margin", "recursive", "recursive_margin", "spin_ns")
+        )
+        known = {
+            "contended": waits,
+            "contended_margin": 0,
+            "contended_hold_ns": contended_hold_ns,
+        }
+        return unknown | known
     found: dict[str, Any] = {}
     for field in ("acquisitions", "recursive", "contended"):
         found[field], found[f"{field}_margin"] = getattr(activity, field)

@@ -66,7 +66,7 @@ class LockRow:
         row = asdict(self)
         del row["activity"]
         row["address"] = None if self.address is None else f"0x{self.address:x}"
-        return row | activity_json(self.activity, self.hold_ns)
+        return row | activity_json(self.activity, self.hold_ns, self.waits)
 
 
 @dataclass(frozen=True)
