@@ -29,6 +29,7 @@ enum { // sonde_probe.trouble
     SONDE_PROBE_INVALID = 2,     // what is to be read was not understood
     SONDE_PROBE_NO_TOOL = 3,     // every tool id of sys.monitoring is in use
     SONDE_PROBE_TOO_MANY = 4,    // more code objects than can be watched have the line
+    SONDE_PROBE_REFUSED = 5,     // the JVM refused the changed class
 };
 
 // Written by the recorder but for what is atomic. The text is that of the file, then the steps by

@@ -6,11 +6,8 @@
 #include "hotspot/instrument/flow_classes.h"
 #include "hotspot/instrument/flow_threads.h"
 #include "hotspot/instrument/flow_training.h"
-#include "hotspot/instrument/instrumentation.h"
 #include "hotspot/instrument/method_numbers.h"
 #include "hotspot/names/methods.h"
-
-static bool running;
 
 // ---- methods: the key of a context is the number of its method
 
@@ -99,57 +96,25 @@ static void JNICALL on_catch(JNIEnv *env, jclass class, jint number, jlong threa
     sonde_flow_thread_done(carrier, at, false);
 }
 
-static void JNICALL on_integer(JNIEnv *env, jclass class, jlong value, jint number)
+void sonde_flow_set_natives(sonde_call_natives *natives)
 {
-    (void)env;
-    (void)class;
-    (void)value;
-    (void)number;
+    natives->enter = on_enter;
+    natives->leave = on_leave;
+    natives->unwind = on_unwind;
+    natives->caught = on_catch;
 }
-
-static void JNICALL on_real(JNIEnv *env, jclass class, jdouble value, jint number)
-{
-    (void)env;
-    (void)class;
-    (void)value;
-    (void)number;
-}
-
-static void JNICALL on_object(JNIEnv *env, jclass class, jobject value, jint number)
-{
-    (void)env;
-    (void)class;
-    (void)value;
-    (void)number;
-}
-
-static void JNICALL on_pass(JNIEnv *env, jclass class, jint number)
-{
-    (void)env;
-    (void)class;
-    (void)number;
-}
-
-static const sonde_call_natives natives = {on_enter,   on_leave, on_unwind, on_catch,
-                                           on_integer, on_real,  on_object, on_pass};
 
 // ---- which methods
 
-static void choose(const sonde_class_method *method, jmethodID id, sonde_method_edit *edit)
+bool sonde_flow_wants(const char *class_name) { return sonde_flow_wants_class(class_name); }
+
+void sonde_flow_choose(const sonde_class_method *method, jmethodID id, sonde_method_edit *edit)
 {
     if (!sonde_flow_wants_method(method))
         return;
     edit->number = sonde_method_number(id);
     edit->calls = edit->number != SONDE_NO_NUMBER;
 }
-
-static void refused(const sonde_method_edit *edit, const char *why)
-{
-    (void)edit;
-    (void)why;
-}
-
-static const sonde_instrument instrument = {sonde_flow_wants_class, choose, refused};
 
 // ---- beginning and end
 
@@ -165,50 +130,48 @@ static void state_clock(sonde_flow_header *header)
     header->start_ns = ns;
 }
 
-void sonde_flow_start(JNIEnv *env)
+static sonde_flow_header *header_of(void) { return (sonde_flow_header *)sonde.flow; }
+
+bool sonde_flow_wanted(void) { return sonde.flow && (sonde.config.what & SONDE_WHAT_FLOW); }
+
+bool sonde_flow_prepare(JNIEnv *env, bool possible)
 {
-    if (!(sonde.config.what & SONDE_WHAT_FLOW) || !sonde.flow || running)
-        return;
-    sonde_flow_header *header = (sonde_flow_header *)sonde.flow;
+    sonde_flow_header *header = header_of();
     uint32_t length = header->within_length;
     sonde_flow_classes_set(header->within, length < SONDE_FLOW_WITHIN ? length : SONDE_FLOW_WITHIN);
     atomic_store(&header->state, SONDE_FLOW_FAILED);
-    running = sonde_instrumentation_prepare(env, &natives) == 0 && sonde_flow_threads_start(env);
-    if (!running)
-        return;
+    if (!possible || !sonde_flow_threads_start(env))
+        return false;
     double residual = 0;
     bool calibrated = sonde_flow_train(env, &residual);
     header->residual = residual;
     atomic_store(&header->calibrated, calibrated);
     state_clock(header);
     if (!sonde_flow_begin(header, sonde.flow_size)) {
-        sonde_flow_stop(env);
-        return;
+        sonde_flow_threads_stop();
+        return false;
     }
     sonde_flow.describe = describe;
     sonde_flow.hold = NULL;
-    if (sonde_instrumentation_start(env, &instrument) == 0)
-        atomic_store(&header->state, SONDE_FLOW_RECORDED);
-    else
-        sonde_flow_stop(env);
+    return true;
 }
 
-void sonde_flow_stop(JNIEnv *env)
+void sonde_flow_started(bool started)
 {
-    if (!running)
-        return;
-    running = false;
-    if (env)
-        sonde_instrumentation_stop(env);
+    if (started)
+        atomic_store(&header_of()->state, SONDE_FLOW_RECORDED);
+    else
+        sonde_flow_stop();
+}
+
+void sonde_flow_stop(void)
+{
     sonde_flow_threads_stop();
     sonde_flow_end(NULL);
 }
 
 void sonde_flow_forked(void)
 {
-    if (!running)
-        return;
-    running = false;
     sonde_flow_threads_forked();
     sonde_flow_forget();
 }

@@ -51,39 +51,9 @@ static bool choose(void *context, const sonde_class_method *method, sonde_method
 static void done(void *context, const sonde_method_edit *edit, const char *why)
 {
     (void)context;
+    (void)edit;
     if (why)
-        instrument->refused(edit, why);
-}
-
-// This thread asked for it: others' redefinitions are theirs.
-static _Thread_local bool inserting __attribute__((tls_model("initial-exec")));
-
-static void JNICALL on_class_file(jvmtiEnv *env, JNIEnv *jni, jclass class, jobject loader,
-                                  const char *name, jobject domain, jint size,
-                                  const unsigned char *bytes, jint *new_size,
-                                  unsigned char **new_bytes)
-{
-    (void)jni;
-    (void)loader;
-    (void)name;
-    (void)domain;
-    if (!class || !inserting || !atomic_load(&active))
-        return;
-    class_methods methods = {.jvmti = env};
-    if ((*env)->GetClassMethods(env, class, &methods.count, &methods.methods))
-        return;
-    const sonde_rewriter rewriter = {SONDE_CALL_CLASS, &methods, choose, done};
-    sonde_output output;
-    bool changed;
-    const char *why = sonde_class_rewrite(bytes, (size_t)size, &rewriter, &output, &changed);
-    if (why)
-        instrument->refused(NULL, why);
-    if (changed && (*env)->Allocate(env, (jlong)output.size, new_bytes) == 0) {
-        memcpy(*new_bytes, output.data, output.size);
-        *new_size = (jint)output.size;
-    }
-    sonde_output_free(&output);
-    (*env)->Deallocate(env, (unsigned char *)methods.methods);
+        instrument->refused(why);
 }
 
 // ---- which classes
@@ -108,23 +78,52 @@ static bool is_excluded(const char *name)
            strcmp(name, "java.lang.SondeCalls") == 0;
 }
 
-static bool matches(jclass class, bool (*wanted)(const char *name))
+static bool is_wanted(jclass class)
 {
     char *signature = NULL, name[MAX_NAME];
     jboolean modifiable = JNI_FALSE;
     if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL))
         return false;
-    bool found = class_name(signature, name) && wanted(name);
+    bool found = class_name(signature, name) && instrument->wants_class(jvmti, class, name);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
     if (!found)
         return false;
     if (is_excluded(name) || (*jvmti)->IsModifiableClass(jvmti, class, &modifiable) ||
         !modifiable) {
         if (atomic_load(&active))
-            instrument->refused(NULL, "the VM does not let its class be changed");
+            instrument->refused("the VM does not let its class be changed");
         return false;
     }
     return true;
+}
+
+// Also when others have it redefined: what they want is changed as well.
+static void JNICALL on_class_file(jvmtiEnv *env, JNIEnv *jni, jclass class, jobject loader,
+                                  const char *name, jobject domain, jint size,
+                                  const unsigned char *bytes, jint *new_size,
+                                  unsigned char **new_bytes)
+{
+    (void)jni;
+    (void)loader;
+    (void)name;
+    (void)domain;
+    if (!class || !atomic_load(&active) || !is_wanted(class))
+        return;
+    class_methods methods = {.jvmti = env};
+    if ((*env)->GetClassMethods(env, class, &methods.count, &methods.methods))
+        return;
+    const sonde_rewriter rewriter = {SONDE_CALL_CLASS, &methods, choose, done};
+    sonde_output output;
+    bool changed;
+    const char *why = sonde_class_rewrite(bytes, (size_t)size, &rewriter, &output, &changed);
+    if (why)
+        instrument->refused(why);
+    if (changed && (*env)->Allocate(env, (jlong)output.size, new_bytes) == 0) {
+        memcpy(*new_bytes, output.data, output.size);
+        *new_size = (jint)output.size;
+    }
+    sonde_output_free(&output);
+    (*env)->Deallocate(env, (unsigned char *)methods.methods);
 }
 
 static const char *why_refused(jvmtiError error)
@@ -139,6 +138,8 @@ static const char *why_refused(jvmtiError error)
     }
 }
 
+static _Thread_local bool inserting __attribute__((tls_model("initial-exec")));
+
 // Together it is one pause; if one of them is refused, all are, and each is tried alone.
 static void retransform(jclass *classes, jint count)
 {
@@ -147,13 +148,13 @@ static void retransform(jclass *classes, jint count)
     if (count && (*jvmti)->RetransformClasses(jvmti, count, classes))
         for (jint i = 0; i < count; i++) {
             jvmtiError error = (*jvmti)->RetransformClasses(jvmti, 1, &classes[i]);
-            if (error && atomic_load(&active))
-                instrument->refused(NULL, why_refused(error));
+            if (error && atomic_load(&active) && is_wanted(classes[i]))
+                instrument->refused(why_refused(error));
         }
     inserting = before;
 }
 
-static void retransform_prepared(JNIEnv *env, bool (*wanted)(const char *name))
+static void retransform_prepared(JNIEnv *env)
 {
     jint count, found = 0;
     jclass *classes;
@@ -162,7 +163,7 @@ static void retransform_prepared(JNIEnv *env, bool (*wanted)(const char *name))
     for (jint i = 0; i < count; i++) {
         jint status = 0;
         (*jvmti)->GetClassStatus(jvmti, classes[i], &status);
-        if ((status & JVMTI_CLASS_STATUS_PREPARED) && matches(classes[i], wanted))
+        if ((status & JVMTI_CLASS_STATUS_PREPARED) && is_wanted(classes[i]))
             classes[found++] = classes[i];
         else
             (*env)->DeleteLocalRef(env, classes[i]);
@@ -178,7 +179,7 @@ static void JNICALL on_class_prepare(jvmtiEnv *env, JNIEnv *jni, jthread thread,
     (void)env;
     (void)jni;
     (void)thread;
-    if (atomic_load(&active) && !inserting && matches(class, instrument->wants_class))
+    if (atomic_load(&active) && !inserting && is_wanted(class))
         retransform(&class, 1);
 }
 
@@ -255,6 +256,8 @@ int sonde_instrumentation_prepare(JNIEnv *env, const sonde_call_natives *natives
     wanted.can_retransform_classes = 1;
     wanted.can_retransform_any_class = 1;
     wanted.can_generate_monitor_events = 1;
+    wanted.can_get_source_file_name = 1;
+    wanted.can_tag_objects = 1;
     jvmtiEventCallbacks callbacks;
     memset(&callbacks, 0, sizeof callbacks);
     callbacks.ClassFileLoadHook = on_class_file;
@@ -276,15 +279,17 @@ int sonde_instrumentation_start(JNIEnv *env, const sonde_instrument *what)
         notify(JVMTI_DISABLE);
         return ENOTSUP;
     }
-    retransform_prepared(env, instrument->wants_class);
+    retransform_prepared(env);
     return 0;
 }
 
-void sonde_instrumentation_renew(JNIEnv *env, bool (*wanted)(const char *name))
+void sonde_instrumentation_renew(JNIEnv *env)
 {
     if (atomic_load(&active))
-        retransform_prepared(env, wanted);
+        retransform_prepared(env);
 }
+
+jvmtiEnv *sonde_instrumentation_jvmti(void) { return jvmti; }
 
 void sonde_instrumentation_stop(JNIEnv *env)
 {
@@ -292,7 +297,7 @@ void sonde_instrumentation_stop(JNIEnv *env)
     if (!atomic_exchange(&active, false))
         return;
     notify(JVMTI_DISABLE);
-    retransform_prepared(env, instrument->wants_class);
+    retransform_prepared(env);
     if ((*jvmti)->GetCapabilities(jvmti, &had) == 0)
         (*jvmti)->RelinquishCapabilities(jvmti, &had);
 }

@@ -12,19 +12,21 @@
 
 typedef struct {
     // Whether any method of the class may be chosen; its name is as in source, with dots.
-    bool (*wants_class)(const char *name);
-    // Chooses what to insert into a method, whose id is given. The class is as class files have it.
+    bool (*wants_class)(jvmtiEnv *jvmti, jclass class, const char *name);
+    // Chooses what to insert into a method of the class that was wanted last in this thread.
     void (*choose)(const sonde_class_method *method, jmethodID id, sonde_method_edit *edit);
-    // A method (or, without an edit, a whole class) stays as it was.
-    void (*refused)(const sonde_method_edit *edit, const char *why);
+    // A method or class stays as it was.
+    void (*refused)(const char *why);
 } sonde_instrument;
 
 // Defines what inserted calls call, before the start. 0 or an errno. The caller is attached to the
 // VM, as for all of these.
 int sonde_instrumentation_prepare(JNIEnv *env, const sonde_call_natives *natives);
 int sonde_instrumentation_start(JNIEnv *env, const sonde_instrument *instrument);
-// Inserts anew into classes that match now or did at the last time.
-void sonde_instrumentation_renew(JNIEnv *env, bool (*matches)(const char *name));
+// Inserts anew into the classes that are wanted now.
+void sonde_instrumentation_renew(JNIEnv *env);
+// The environment by which it is done, for others that have to do with classes.
+jvmtiEnv *sonde_instrumentation_jvmti(void);
 // Every class is as it was: methods that still run call us until they return.
 void sonde_instrumentation_stop(JNIEnv *env);
 

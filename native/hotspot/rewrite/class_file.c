@@ -105,7 +105,8 @@ static const char *rewrite(class_rewriting *rewriting, sonde_constant_pool *pool
     if (!sonde_pool_read(pool, file))
         return malformed;
     copy_u2(rewriting); // access
-    rewriting->class = sonde_pool_class(pool, copy_u2(rewriting));
+    rewriting->constants.this_class = copy_u2(rewriting);
+    rewriting->class = sonde_pool_class(pool, rewriting->constants.this_class);
     copy_u2(rewriting); // its superclass
     for (uint32_t interfaces = copy_u2(rewriting); interfaces-- && !file->failed;)
         copy_u2(rewriting);

@@ -56,7 +56,7 @@ typedef struct {
 static reported_type reported_as(char type)
 {
     switch (type) {
-    case 'V':
+    case SONDE_INSERT_PASS:
         return (reported_type){0, 0, SONDE_CALL_PASS};
     case 'J':
         return (reported_type){SONDE_OP_ILOAD + 1, 0, SONDE_CALL_INTEGER};
@@ -64,6 +64,8 @@ static reported_type reported_as(char type)
         return (reported_type){SONDE_OP_ILOAD + 2, 0x8d, SONDE_CALL_REAL};
     case 'D':
         return (reported_type){SONDE_OP_ILOAD + 3, 0, SONDE_CALL_REAL};
+    case SONDE_INSERT_CLASS:
+        return (reported_type){SONDE_OP_LDC_W, 0, SONDE_CALL_OBJECT};
     case 'L':
     case '[':
         return (reported_type){SONDE_OP_ILOAD + 4, 0, SONDE_CALL_OBJECT};
@@ -76,6 +78,8 @@ uint32_t sonde_insertion_size(const sonde_insertion *insertion)
 {
     reported_type as = reported_as(insertion->type);
     uint32_t load = !as.load ? 0 : insertion->variable > 255 ? 4 : 2;
+    if (as.load == SONDE_OP_LDC_W)
+        load = 3;
     return load + (as.widen != 0) + SONDE_INSERTED_CALL_SIZE;
 }
 
@@ -83,7 +87,10 @@ void sonde_append_insertion(sonde_call_constants *constants, const sonde_inserti
                             sonde_output *to)
 {
     reported_type as = reported_as(insertion->type);
-    if (as.load && insertion->variable > 255) {
+    if (as.load == SONDE_OP_LDC_W) {
+        sonde_append_u1(to, as.load);
+        sonde_append_u2(to, constants->this_class);
+    } else if (as.load && insertion->variable > 255) {
         sonde_append_u1(to, SONDE_OP_WIDE);
         sonde_append_u1(to, as.load);
         sonde_append_u2(to, insertion->variable);

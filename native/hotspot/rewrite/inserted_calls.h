@@ -28,6 +28,7 @@ typedef struct {
     const char *target_class; // as class files write it
     uint32_t class, calls[SONDE_CALLS];
     uint32_t throwable, stack_map;
+    uint32_t this_class; // of the class file
 } sonde_call_constants;
 
 uint32_t sonde_call_constant(sonde_call_constants *constants, uint32_t call);
@@ -39,11 +40,13 @@ uint32_t sonde_stack_map_constant(sonde_call_constants *constants);
 void sonde_append_call(sonde_call_constants *constants, uint32_t call, uint32_t number,
                        sonde_output *to);
 
+#define SONDE_INSERT_PASS 'V'  // no value: only that one passes
+#define SONDE_INSERT_CLASS 'K' // the class itself
 // A variable whose value is reported before an instruction, or at entry.
 typedef struct {
     uint32_t pc;
     bool at_entry; // whatever pc is
-    char type;     // the first character of its descriptor; V: none, only that one passes
+    char type;     // the first character of its descriptor, or:
     uint16_t variable;
     uint32_t number;
 } sonde_insertion;

@@ -7,7 +7,7 @@
 #include "core/protocol/join_session.h"
 #include "core/sampling/cpu_timers.h"
 #include "core/session/session.h"
-#include "hotspot/instrument/flow_calls.h"
+#include "hotspot/instrument/inserted_session.h"
 #include "hotspot/locks/monitors.h"
 #include "hotspot/names/methods.h"
 #include "hotspot/names/native_symbols.h"
@@ -42,7 +42,7 @@ static void forked_child(void)
     sonde_cpu_timers_forked();
     sonde_polled_waits_forked();
     sonde_locks_forked();
-    sonde_flow_forked();
+    sonde_inserted_forked();
     if (sonde_attach_forked())
         sonde_attach_abandon();
     errno = saved;
@@ -84,7 +84,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         atomic_store(&sonde.header->lock_activity, SONDE_LOCK_ACTIVITY_NO_HOOK);
     if (sonde.config.what & SONDE_WHAT_OBJECTS)
         sonde_objects_start();
-    sonde_flow_start(env);
+    sonde_inserted_start(env);
     return 0;
 }
 
@@ -95,7 +95,7 @@ static void end(void)
     sonde_cpu_timers_stop();
     sonde_polled_waits_stop();
     JNIEnv *attached = sonde_vm_attach();
-    sonde_flow_stop(attached);
+    sonde_inserted_stop(attached);
     if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
         sonde_locks_stop(attached);
     if (attached) {

@@ -36,10 +36,11 @@ FAILURES = (
 """Why a value could not be read, by number."""
 TROUBLES = (
     "",
-    "this runtime has no probes; they need CPython 3.12 or newer",
+    "this runtime has no probes; they need CPython 3.12 or newer, or a JVM",
     "the agent could not parse the expression",
     "every tool id of sys.monitoring is in use",
     "more code objects than can be watched contain the line",
+    "the JVM refused the class with the probe",
 )
 """Why a probe does not work, by number."""
 
