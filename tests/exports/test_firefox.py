@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import shutil
@@ -15,7 +16,9 @@ import pytest
 
 from exports.made import everything, exported
 from exports.readers import package
-from sonde.exports import firefox
+from flows import SHOP, with_flow
+from sonde.exports import firefox, firefox_calls, format_named
+from sonde.views.selecting.selection import Selection
 from synthetic import Maker
 
 if TYPE_CHECKING:
@@ -232,3 +235,31 @@ def test_nothing() -> None:
     found = document(Maker())
     assert found["threads"] == []
     assert found["shared"]["stackTable"]["length"] == 0
+
+
+def test_calls_are_samples_of_their_own_tracks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(firefox_calls, "AT_ONCE", 3)
+    out = io.BytesIO()
+    firefox_of = format_named("firefox")
+    firefox_of.write(with_flow(Maker(), SHOP), Selection(start_ns=30), out)
+    found = json.loads(gzip.decompress(out.getvalue()))
+    for name, table in tables(found):
+        for column, values in table.items():
+            if isinstance(values, list):
+                assert len(values) == table["length"], (name, column)
+    names = [thread["name"] for thread in found["threads"]]
+    assert names == ["MainThread", "worker", "MainThread: calls", "worker: calls"]
+    calls = found["threads"][2]["samples"]
+    last = calls["stack"].pop()
+    assert last is None
+    del calls["time"][-1], calls["weight"][-1]
+    drawn = [
+        (stack.replace(":1", ""), round(time * 1e6), round(weight * 1e6))
+        for stack, _, time, weight in stacks(found, 2)
+        if weight
+    ]
+    assert drawn == [
+        ("main > fib > fib", 30, 20), ("main > fib", 50, 10), ("main", 60, 10),
+        ("main > gen", 70, 10), ("main", 80, 10), ("main > bad", 90, 5), ("main", 95, 5),
+        ("main > gen", 100, 30), ("main", 130, 10), ("main > open", 140, 10),
+    ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from sonde.exports import firefox_calls
 from sonde.model.order import stable_order
 from sonde.row_values import BUILT_IN, RUNNING
 from sonde.views.quality import quality
@@ -72,9 +73,15 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
     thread = recording.samples.thread[rows]
     order = stable_order(thread)
     bounds = np.searchsorted(thread[order], np.arange(len(markers) + 1))
+    tracks = (
+        None if selection.memory is not None else firefox_calls.call_tracks(recording, selection)
+    )
+    first = 0
+    if tracks is not None:
+        first = firefox_calls.add_stacks(shared, tracks, found.functions, _category)
     spent = [int(weight[order[start:end]].sum()) for start, end in pairwise(bounds.tolist())]
     document = {
-        "meta": _meta(recording, spent),
+        "meta": _meta(recording, spent, 0 if tracks is None else len(tracks.threads)),
         "libs": [],
         "shared": shared | {"stringArray": list(strings)},
     }
@@ -93,14 +100,25 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
             else:
                 text.writelines(_objects(recording, found, rows[mine], weight[mine]))
             text.write(f',"markers":{_encode(marker)}}}')
+        for i, thread_row in enumerate(tracks.threads if tracks is not None else []):
+            assert tracks is not None
+            about = _thread(recording, thread_row)
+            about |= {
+                "name": f"{about['name']}: calls",
+                "tid": f"{about['tid']}-calls",
+                "isMainThread": False,
+            }
+            text.write(f'{"," if markers or i else ""}{_encode(about)[:-1]},"samples":')
+            text.writelines(firefox_calls.samples(tracks, i, first, _encode))
+            text.write(f',"markers":{_encode(_no_markers())}}}')
         text.write("]}")
 
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def _meta(recording: Recording, spent: list[int]) -> dict[str, Any]:
-    """`spent`: the time of each thread's samples."""
+def _meta(recording: Recording, spent: list[int], tracks: int) -> dict[str, Any]:
+    """`spent`: the time of each thread's samples; behind these are so many `tracks` of calls."""
     target = recording.target
     rate = recording.quality.get("rate_asked") or target.get("rate") or 1000
     started = target.get("started")
@@ -139,7 +157,7 @@ def _meta(recording: Recording, spent: list[int]) -> dict[str, Any]:
     }
     if busiest is not None:
         meta["initialSelectedThreads"] = [busiest]
-        meta["initialVisibleThreads"] = list(range(len(spent)))
+        meta["initialVisibleThreads"] = list(range(len(spent) + tracks))
     argv = target.get("argv")
     if isinstance(argv, list):
         meta["arguments"] = " ".join(map(str, argv))
@@ -270,6 +288,11 @@ def _numbers(values: Ints, divided_by: float | None = None) -> Iterator[str]:
         some = values[start : start + NUMBERS]
         text = _encode((some if divided_by is None else some / divided_by).tolist())
         yield ("," if start else "") + text[1:-1]
+
+
+def _no_markers() -> dict[str, Any]:
+    columns = ("data", "name", "startTime", "endTime", "phase", "category")
+    return {column: [] for column in columns} | {"length": 0}
 
 
 def _markers(recording: Recording, thread: int, strings: dict[str, int]) -> dict[str, Any]:
