@@ -220,6 +220,17 @@ def test_mozillas_reader_counts_recursion_once(ask: Any, tmp_path: Path) -> None
     assert functions(read) == {"fib": (4, 4), "[undecodable]": (1, 1)}
 
 
+def test_mozillas_reader_sums_up_calls(ask: Any, tmp_path: Path) -> None:
+    path, out = tmp_path / "profile.json.gz", io.BytesIO()
+    events = [(time * 1_000_000, *rest) for time, *rest in SHOP]
+    format_named("firefox").write(with_flow(Maker(), events), Selection(), out)
+    path.write_bytes(out.getvalue())
+    read = ask(path, "thread", "functions", "--thread", "t-2")
+    assert functions(read) == {
+        "main": (45, 150), "fib": (50, 50), "gen": (40, 40), "bad": (5, 5), "open": (10, 10),
+    }  # fmt: skip
+
+
 def test_mozillas_reader_sees_the_threads(ask: Any, tmp_path: Path) -> None:
     path = tmp_path / "profile.json.gz"
     path.write_bytes(exported(everything(), "firefox"))
