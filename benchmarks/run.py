@@ -4,7 +4,7 @@
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
-                                        locks contended counting objects created heap open
+                                        locks contended counting flow objects created heap open
                                         disk recorder page attach top cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks scale
                                         threads steal;
@@ -48,6 +48,7 @@ from cost import (
     counting,
     cycles,
     fleet_store,
+    flow,
     heap,
     hotspot,
     hotspot_locks,
@@ -80,6 +81,7 @@ PARTS = (
     "locks",
     "contended",
     "counting",
+    "flow",
     "objects",
     "created",
     "heap",
@@ -217,6 +219,11 @@ class Bench:
     def counting(self, section: Section) -> None:
         names = self.programs([*VERSION_PROGRAMS, "threads", "handoff"], QUICK_PROGRAMS)
         counting.report(section, self.main, names, Plan(3 if self.quick else 40))
+
+    def flow(self, section: Section) -> None:
+        names = self.programs(list(flow.PROGRAMS), ["richards", "deltablue"])
+        seconds = 0.2 if self.quick else 1.0
+        flow.report(section, self.several(), names, seconds, self.scratch)
 
     def objects(self, section: Section) -> None:
         names = self.programs(list(objects.PROGRAMS), ["richards", "json_loads"])

@@ -41,7 +41,8 @@ bool sonde_flow_begin(sonde_flow_header *at, size_t size)
     sonde_flow.places = table;
     sonde_flow.places_mapped = mapped;
     sonde_flow.cost = costs;
-    sonde_flow.least = sonde_flow.seen = NULL;
+    sonde_flow.took = sonde_flow.seen = NULL;
+    sonde_flow.inside = 0.5;
     sonde_flow.metric = at->metric;
     sonde_flow.events = at->flags & SONDE_FLOW_EVENTS;
     atomic_store(&at->used, 1);

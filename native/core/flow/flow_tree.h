@@ -1,8 +1,8 @@
 // The calling context trees of threads, and what each context took.
 //
 // Every hook reads the metric first and last, so the time between two hooks is the program's and
-// what the interpreter took to call them. The smallest such time of each sequence of three kinds of
-// events is learnt from functions of ours (flow_costs.h) and kept as the overhead of the context.
+// what the interpreter took to call them. That is learnt from functions of ours, for each sequence
+// of three kinds of events (flow_costs.h), and kept as the overhead of the context.
 //
 // A tree belongs to one thread at a time. All of them share arena and table, which need no lock.
 #ifndef SONDE_CORE_FLOW_TREE_H
@@ -64,9 +64,10 @@ typedef struct {
     _Atomic uint32_t *places; // a table of nodes by parent and key
     size_t places_mapped;     // bytes
     uint32_t *cost;           // by sequence: ticks that are overhead; see SONDE_FLOW_ESTIMATED
-    uint32_t *least, *seen;   // where it is learnt: the smallest, and how many there were; or NULL
-    // What a key is called; 0: unknown now. A new key is held until the run ends.
+    uint64_t *least;          // likewise: the smallest
+    uint64_t *took, *seen;    // where it is learnt: the sum of times, and how many; or NULL
     uint64_t (*describe)(uint64_t key);
+    double inside; // the share of an event's cost that lies in the function, not in its caller
     void (*hold)(uint64_t key);
 } sonde_flow_run;
 
@@ -103,10 +104,11 @@ static inline uint64_t sonde_flow_charge(sonde_flow_thread *thread, uint32_t kin
         took = sonde_flow_on_cpu(thread, took, now);
     uint32_t sequence = (thread->kinds << 4 | kind) & (SONDE_FLOW_SEQUENCES - 1);
     thread->kinds = sequence;
-    if (__builtin_expect(sonde_flow.least != NULL, 0)) {
-        if (took < sonde_flow.least[sequence])
-            sonde_flow.least[sequence] = (uint32_t)took;
+    if (__builtin_expect(sonde_flow.took != NULL, 0)) {
+        sonde_flow.took[sequence] += took;
         sonde_flow.seen[sequence]++;
+        if (took < sonde_flow.least[sequence])
+            sonde_flow.least[sequence] = took;
     }
     sonde_flow_node *node = &sonde_flow.nodes[thread->cur];
     uint32_t cost = sonde_flow.cost[sequence];

@@ -57,7 +57,7 @@ static bool learn(JNIEnv *env, jclass class, double *residual)
     sonde_flow_costs_watch();
     bool done = train(env, class, SONDE_TRAINING_RETURNS, TRAINING_NS) &&
                 train(env, class, SONDE_TRAINING_EXCEPTIONS, TRAINING_NS / 2);
-    sonde_flow_costs_learn(1, 0, ENOUGH);
+    sonde_flow_costs_learn_smallest(ENOUGH);
     sonde_flow_costs_complete();
     if (!done)
         return false;

@@ -6,19 +6,17 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from environments import Environment
 from launching import TIMEOUT_S, clean_environment, sonde
 from sonde.recording.reader import read
 from sonde.views.flow.flow import flow
 from truth.stacks import PROGRAMS
 
+FIRST: tuple[str, ...] = ()
+SECOND = ("--flow-c", "--flow-metric", "instructions")
 
-@pytest.mark.parametrize("options", [(), ("--flow-c", "--flow-metric", "instructions")])
-def test_twice_and_nothing_is_left(
-    environment: Environment, tmp_path: Path, options: tuple[str, ...]
-) -> None:
+
+def test_twice_and_nothing_is_left(environment: Environment, tmp_path: Path) -> None:
     program = PROGRAMS / "flow_guest.py"
     guest = subprocess.Popen(
         [environment.path, program],
@@ -26,7 +24,7 @@ def test_twice_and_nothing_is_left(
     )  # fmt: skip
     assert guest.stdout is not None
     pid = guest.stdout.readline().strip()
-    for number in range(2):
+    for number, options in enumerate((FIRST, SECOND)):
         path = tmp_path / f"{number}.sonde"
         done = sonde("attach", pid, "-o", path, "--what", "flow", "--for", "0.7", *options)
         assert done.returncode == 0, done.stderr

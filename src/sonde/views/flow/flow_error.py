@@ -80,7 +80,7 @@ def _by_samples(recording: Recording, selection: Selection, found: FlowTree) -> 
     if set(recording.flow_runs.metric) != {"cpu"} or not len(recording.samples):
         return None
     size = len(found.functions)
-    sampled, count = _sampled(recording, selection, size)
+    sampled, count = sampled_functions(recording, selection, size)
     base = sums(found.function, found.base, size)
     known = base > 0
     entries = 2 * sums(found.function, found.calls + found.resumptions, size)
@@ -102,7 +102,7 @@ def _by_samples(recording: Recording, selection: Selection, found: FlowTree) -> 
     )
 
 
-def _sampled(recording: Recording, selection: Selection, size: int) -> tuple[Ints, Ints]:
+def sampled_functions(recording: Recording, selection: Selection, size: int) -> tuple[Ints, Ints]:
     """CPU time and samples by function; C functions count for the Python function that called."""
     rows, weight = chosen(recording, selection)
     samples, contexts = recording.samples, recording.contexts
