@@ -45,8 +45,8 @@ PID = "4711"
 JSON_PAGE = documented.ROOT / "docs" / "reference" / "json.md"
 ROWS = {"tree": "nodes", "waits": "waits", "calls": "edges", "summary": "findings"}
 """Where the rows of a view are not called so."""
-OF_ELSEWHERE = ("objects", "events", "data", "hot", "probes")
-"""Of Java, of events, of probes and of an online profile: the recording has none of these."""
+OF_ELSEWHERE = ("objects", "events", "data", "hot", "probes", "trace")
+"""Of Java, events, probes, step traces and an online profile: the recording has none of these."""
 SNAPSHOTS = ("heap.sonde",)
 OF_FILES = ("report", "export", "diff")
 """Verbs that only read recordings run in this process, which saves their start."""

@@ -28,6 +28,7 @@ ROOMS = {
         "task_tables",
         "usage_tables",
         "probe_tables",
+        "step_tables",
         "tables",
         "segments",
         "read",
@@ -35,7 +36,18 @@ ROOMS = {
     "model": ("proportion", "trees", "locks", "calls"),
     "fleet": ("store", "queries", "sending"),
     "cli": ("shared", "completion", "commands"),
-    "reports": ("layout", "stacks", "locks", "calls", "flow", "fleet", "live", "heap", "probes"),
+    "reports": (
+        "layout",
+        "stacks",
+        "locks",
+        "calls",
+        "flow",
+        "fleet",
+        "live",
+        "heap",
+        "probes",
+        "steps",
+    ),
     "heap": ("library", "snapshot", "columns", "texts", "graph", "hprof", "cpython"),
     "views": (
         "selecting",
@@ -50,6 +62,7 @@ ROOMS = {
         "findings",
         "heap",
         "probes",
+        "steps",
     ),
 }
 """Of packages of src/sonde, lowest first: folders and, by name, single modules. Other modules are

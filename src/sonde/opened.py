@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sonde.views.stacks.flat import Flat
     from sonde.views.stacks.lines import Lines
     from sonde.views.stacks.tree import Tree
+    from sonde.views.steps.trace import TraceReport
     from sonde.views.summary import Summary
     from sonde.views.threads import Threads
     from sonde.views.tprof import Tprof
@@ -258,6 +259,13 @@ class OpenedRecording:
         from sonde.views.loops.tasks import tasks
 
         return tasks(self.tables, _select("running", where, ProcessAndTime), top=top)
+
+    def trace(
+        self, *, by: str = "flow", top: int | None = None, **where: Unpack[_Threads]
+    ) -> TraceReport:
+        from sonde.views.steps.trace import trace
+
+        return trace(self.tables, _select("wall", where, _Threads), by=by, top=top)
 
     def tprof(self, **where: Unpack[ThreadsAndTime]) -> Tprof:
         """Of a recording of the whole machine, by `sonde tprof -o`."""

@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "cpython/probes/probe_session.h"
 
+#include "core/base/clock.h"
 #include "core/base/worker.h"
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"
 #include "cpython/probes/line_probes.h"
+#include "cpython/probes/step_trace.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -35,13 +37,20 @@ static void wake(void)
         syscall(SYS_futex, &area->orders, FUTEX_WAKE, 1);
 }
 
-static void apply(void)
+static bool has(uint32_t what) { return sonde.config.what & what; }
+
+static void apply(bool trace_ends)
 {
     if (!Py_IsInitialized() || interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
-    if (!sonde_worker_is_stopping(&worker))
+    if (trace_ends)
+        sonde_steps_end();
+    if (!sonde_worker_is_stopping(&worker)) {
+        if (has(SONDE_WHAT_STEPS))
+            sonde_steps_apply();
         sonde_line_probes_apply();
+    }
     PyGILState_Release(gil);
 }
 
@@ -52,12 +61,16 @@ static void *await_orders(void *unused)
     sonde_probe_area *area = sonde.area; // which stays mapped until this thread has ended
     while (!sonde_worker_is_stopping(&worker)) {
         uint32_t applied = atomic_load(&area->applied);
-        if (atomic_load(&area->orders) == applied) {
-            struct timespec time = {0, LOOK_NS};
+        uint64_t left = LOOK_NS;
+        bool due = sonde_steps_are_due(sonde_now(), &left);
+        if (atomic_load(&area->orders) == applied && !due) {
+            struct timespec time = {0, left < LOOK_NS ? (long)left : LOOK_NS};
             syscall(SYS_futex, &area->orders, FUTEX_WAIT, applied, &time, NULL, 0);
         }
-        if (atomic_load(&area->orders) != applied && !sonde_worker_is_stopping(&worker))
-            apply();
+        due = sonde_steps_are_due(sonde_now(), &left);
+        bool ordered = atomic_load(&area->orders) != applied;
+        if ((ordered || due) && !sonde_worker_is_stopping(&worker))
+            apply(due);
         sonde_exit_if_last();
     }
     return NULL;
@@ -73,8 +86,10 @@ static void begin(void)
 
 void sonde_probes_start(void)
 {
-    if (!sonde.area || !(sonde.config.what & SONDE_WHAT_PROBES))
+    if (!sonde.area || !has(SONDE_WHAT_PROBES | SONDE_WHAT_STEPS))
         return;
+    if (has(SONDE_WHAT_STEPS))
+        sonde_steps_apply();
     sonde_line_probes_apply();
     begin();
 }
@@ -88,6 +103,7 @@ bool sonde_probes_stop(void)
     PyThreadState *state = PyEval_SaveThread(); // the thread may wait for the GIL
     sonde_worker_stop(&worker);
     PyEval_RestoreThread(state);
+    sonde_steps_remove();
     sonde_line_probes_remove();
     started = false;
     atomic_store(&stopping, false);
@@ -99,6 +115,7 @@ void sonde_probes_forked(bool followed)
     if (!started)
         return;
     sonde_worker_forked(&worker);
+    sonde_step_trace_forked();
     atomic_store(&stopping, false);
     started = false;
     if (!followed || !sonde.area)

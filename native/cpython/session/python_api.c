@@ -7,6 +7,7 @@
 #include "core/session/session.h"
 #include "cpython/flow/flow.h"
 #include "cpython/frames/frames.h"
+#include "cpython/probes/step_trace.h"
 #include "cpython/session/agent.h"
 #include "cpython/walk/walk.h"
 
@@ -131,6 +132,8 @@ static PyObject *begin_within(PyObject *name, uint32_t within)
     }
     if (id)
         sonde_flow_span_begins(id, bytes, length);
+    if (id)
+        sonde_steps_span_begins(bytes, length, id);
     Py_XDECREF(text);
     return PyLong_FromUnsignedLong(id);
 }
@@ -191,6 +194,7 @@ static PyObject *end(PyObject *module, PyObject *number)
     unsigned long id = PyLong_AsUnsignedLong(number);
     if (PyErr_Occurred())
         return NULL;
+    sonde_steps_span_ends((uint32_t)id);
     sonde_thread *thread = sonde_enter();
     if (thread) {
         uint32_t closed = sonde_span_close(who(), (uint32_t)id);

@@ -65,6 +65,7 @@ class RecorderHandle:
             "probes": [probe.to_config() for probe in options.probes],
             "flow": asdict(options.flow),
             "lock_every": options.lock_every,
+            "steps": asdict(options.steps) if options.steps else None,
             "attached": options.attached,
             "place": options.place,
             "mode": options.mode.to_config(),

@@ -39,6 +39,7 @@ UNFOLLOWED = (
     "flow_runs", "flow", "flow_events",
     "tasks", "task_times", "task_waits", "task_steps", "loop_times", "loop_lags",
     "lock_samples", "lock_counts",
+    "step_traces", "step_codes", "step_lines", "step_words",
 )  # fmt: skip
 """Tables that only grow and that nobody who looks live asks for."""
 # Cutting copies what stays, so it is done now and then.

@@ -18,6 +18,7 @@ from sonde.recording.chain_tables import Chained, ChainNodes, Links
 from sonde.recording.flow_tables import Flow, FlowEvents, FlowRuns
 from sonde.recording.lock_samples import LockCounts, LockSamples
 from sonde.recording.probe_tables import Probes, ProbeValues
+from sonde.recording.step_tables import StepCodes, StepLines, StepTraces, StepWords
 from sonde.recording.task_tables import (
     LoopLags,
     LoopTimes,
@@ -405,6 +406,10 @@ class Recording:
     task_steps: TaskSteps = field(default_factory=partial(_empty, TaskSteps))
     loop_times: LoopTimes = field(default_factory=partial(_empty, LoopTimes))
     loop_lags: LoopLags = field(default_factory=partial(_empty, LoopLags))
+    step_traces: StepTraces = field(default_factory=partial(_empty, StepTraces))
+    step_codes: StepCodes = field(default_factory=partial(_empty, StepCodes))
+    step_lines: StepLines = field(default_factory=partial(_empty, StepLines))
+    step_words: StepWords = field(default_factory=partial(_empty, StepWords))
     cpu_ns: int | None = None
     """The weight of all running samples, of a recording opened without its samples."""
 

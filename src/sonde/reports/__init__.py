@@ -28,6 +28,7 @@ _ROOMS = {
     "slower": "fleet",
     "tprof": "live",
     "probes": "probes",
+    "trace": "steps",
 }
 """Of the views whose report lies in a folder."""
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
-    "flow", "threads", "spans", "tasks", "events", "data", "probes", "hot", "quality",
+    "flow", "threads", "spans", "tasks", "events", "data", "probes", "trace", "hot", "quality",
     "tprof", "heap",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
@@ -111,7 +111,7 @@ def report(
             "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain, "
             "held_in_function, held_in_chain, waiter_task, owner_task (nested in the order given). "
             "objects: class (or type), site or context. calls: edge or context. data: memory, "
-            "type, offset, function, context.",
+            "type, offset, function, context. trace: flow, line, function or loop.",
         ),
     ] = None,
     ratio: Annotated[
@@ -171,6 +171,7 @@ def report(
       sonde report app.sonde flow --flat
       sonde report app.sonde tree --event page-faults
       sonde report app.sonde probes
+      sonde report app.sonde trace --by line
       sonde report app.sonde events --ratio cycles/instructions
       sonde report app.hprof heap --path com.shop.Session
     """
@@ -212,8 +213,10 @@ def report(
         raise UsageError(
             f"--event does not apply to {view}; valid views: {', '.join(OF_TIME)}, data"
         )
-    if by is not None and view not in ("locks", "objects", "calls", "data"):
-        raise UsageError(f"--by does not apply to {view}; valid views: locks, objects, calls, data")
+    if by is not None and view not in ("locks", "objects", "calls", "data", "trace"):
+        raise UsageError(
+            f"--by does not apply to {view}; valid views: locks, objects, calls, data, trace"
+        )
     if ratio is not None and view != "events":
         raise UsageError(f"--ratio does not apply to {view}; valid view: events")
     if at is not None and view not in ("waits", "objects"):
@@ -365,6 +368,10 @@ def _view(
         from sonde.views.spans import spans
 
         return spans(recording, selection, top=top)
+    if view == "trace":
+        from sonde.views.steps.trace import FLOW, trace
+
+        return trace(recording, selection, by=by or FLOW, top=top)
     if view == "probes":
         from sonde.views.probes.probes import probes
 
@@ -448,6 +455,7 @@ def _print(
         "events",
         "data",
         "probes",
+        "trace",
         "hot",
         "tprof",
         *OF_LOCKS,

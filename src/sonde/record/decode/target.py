@@ -11,6 +11,7 @@ from ..system import procfs
 from ..tables.sampled_objects import undercounted
 from ..tables.segment import ProcessSegment
 from ..tables.stacks.contexts import SHORT_THREADS
+from ..tables.step_traces import write_steps
 from ..tables.thread_row import NO_THREAD_OBJECT
 from .process_tables import ProcessTables
 from .ring_reader import RingReader
@@ -283,6 +284,7 @@ class TargetProcess:
         self._tables.lock_samples.finish()
         for index, slot in self._slots.items():
             self._count_acquisitions(index, slot)
+        write_steps(self.segment, self._tables.codes, self.tids, self.agent.area)
         self.settle()
         self.set_capture(self._counted)
         if self.metrics is not None:

@@ -81,7 +81,8 @@ class Admission:
         self._steering = AgentConnections()
         self.capture = CaptureControl(config, segments.writer, target_set, self._steering)
         has_area = bool({"probes", "steps"} & set(config["what"]))
-        self._area_size = probe_area.SIZE if has_area else 0
+        self._steps = config.get("steps") or {}
+        self._area_size = probe_area.SIZE + self._steps.get("room", 0) if has_area else 0
         self.probes = ProbeControl(config.get("probes", []), target_set, "probes" in config["what"])
         self.origin: int | None = None
         """When the segment being written began: before the first process came in there is none."""
@@ -218,6 +219,7 @@ class Admission:
             flow = None if why_no_flow else self._config["flow"]
         memory = AgentMemory(slots, ring_size, area_size=self._area_size, flow=flow)
         target = self._new_target(pid, runtime, version, memory)
+        self._want_steps(target)
         self.probes.set_up(target)
         capture = self.capture
         capture.order(target)
@@ -356,6 +358,17 @@ class Admission:
         if not self._target_set.watches(came.pid):
             self._target_set.drop(target, came.ended()[1])
         self._send_progress({"admitted": came.pid})
+
+    def _want_steps(self, target: TargetProcess) -> None:
+        if target.agent.area is not None and self._steps:
+            target.agent.area.want_steps(self._steps["span"].encode(), self._steps["duration_ns"])
+
+    def steps_are_over(self) -> bool:
+        """Is there nothing more to record than step traces that have ended?"""
+        if not self._steps.get("alone"):
+            return False
+        areas = [target.agent.area for target in self._target_set]
+        return bool(areas) and all(area is None or area.steps().over for area in areas)
 
     def step_metrics(self) -> None:
         for target in self._target_set:

@@ -144,6 +144,8 @@ class Recorder:
                     if self._segments.full():
                         self.stop(FULL)
                 self._watch_thresholds(now)
+                if self._admission.steps_are_over():
+                    self.stop("step trace ended")
                 if self._admission.origin is None and self._root and self._running_since:
                     self._admission.read_remotely(self._root, now - self._running_since)
                 self._admission.rearm_survivors(now)

@@ -55,7 +55,7 @@ class AgentMemory:
         self.view = memoryview(mmap.mmap(self.fd, self.size))
         self._scan = SlotScan(self.view, slots)
         if area_size:
-            self.area = ProbeArea(self.view, area_at)
+            self.area = ProbeArea(self.view, area_at, area_size)
         shm.HEADER.pack_into(
             self.view, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
         )

@@ -6,7 +6,10 @@ from __future__ import annotations
 import ctypes
 import platform
 import struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_PROBES = 16
 TEXT_SIZE = 384
@@ -24,6 +27,16 @@ COUNTS_AT = 16
 TEXT_AT = 128
 
 SIZE = STEPS_AT + STEPS_HEAD
+"""Without the room of a step trace."""
+# state trouble what span_length | duration_ns room used | began_ns ended_ns spans
+STEPS = struct.Struct("<IIII QQQ QQQ")
+SPAN_AT = 64
+MAX_SPAN = 192
+STEPS_IDLE, STEPS_WANTED, STEPS_RUNNING = 0, 1, 2
+STEPS_FULL, STEPS_ENDED, STEPS_REFUSED = 3, 4, 5
+CHUNK_SIZE = 65536
+# tid used | number
+CHUNK = struct.Struct("<II Q")
 
 FAILURES = (
     "the variable was not bound",
@@ -36,7 +49,7 @@ FAILURES = (
 """Why a value could not be read, by number."""
 TROUBLES = (
     "",
-    "this runtime has no probes; they need CPython 3.12 or newer, or a JVM",
+    "probes need CPython 3.12 or newer, or a JVM; step traces need CPython 3.12 or newer",
     "the agent could not parse the expression",
     "every tool id of sys.monitoring is in use",
     "more code objects than can be watched contain the line",
@@ -57,10 +70,24 @@ class Counts(NamedTuple):
     trouble: int = 0
 
 
+class StepsState(NamedTuple):
+    state: int
+    trouble: int
+    used: int
+    began_ns: int
+    ended_ns: int
+    spans: int
+
+    @property
+    def over(self) -> bool:
+        return self.state in (STEPS_FULL, STEPS_ENDED, STEPS_REFUSED)
+
+
 class ProbeArea:
-    def __init__(self, view: memoryview, at: int) -> None:
+    def __init__(self, view: memoryview, at: int, size: int) -> None:
         self._view = view
         self._at = at
+        self._room = size - SIZE
 
     def set_probe(
         self, number: int, serial: int, line: int, every: int, file: bytes, steps: bytes
@@ -100,6 +127,33 @@ class ProbeArea:
         """Has the agent done everything?"""
         orders, applied = self._words()
         return orders == applied
+
+    def want_steps(self, span: bytes, duration_ns: int) -> None:
+        """`span` empty: of all threads, for so long."""
+        at = self._at + STEPS_AT
+        self._view[at + SPAN_AT : at + SPAN_AT + len(span)] = span
+        STEPS.pack_into(
+            self._view, at, STEPS_WANTED, 0, 0, len(span), duration_ns, self._room, 0, 0, 0, 0
+        )
+
+    def steps(self) -> StepsState:
+        state, trouble, _, _, _, _, used, began, ended, spans = STEPS.unpack_from(
+            self._view, self._at + STEPS_AT
+        )
+        return StepsState(state, trouble, min(used, self._room), began, ended, spans)
+
+    def steps_span(self) -> str:
+        at = self._at + STEPS_AT
+        length = min(STEPS.unpack_from(self._view, at)[3], MAX_SPAN)
+        return bytes(self._view[at + SPAN_AT : at + SPAN_AT + length]).decode(errors="replace")
+
+    def chunks(self) -> Iterator[tuple[int, int, bytes]]:
+        """Of each its thread, its number among the thread's, and its words."""
+        end = self._at + SIZE + self.steps().used
+        for at in range(self._at + SIZE, end - CHUNK_SIZE + 1, CHUNK_SIZE):
+            tid, used, number = CHUNK.unpack_from(self._view, at)
+            used = min(used, CHUNK_SIZE - CHUNK.size) & ~1
+            yield tid, number, bytes(self._view[at + CHUNK.size : at + CHUNK.size + used])
 
     def _words(self) -> tuple[int, int]:
         orders, applied = struct.unpack_from("<II", self._view, self._at)

@@ -513,6 +513,46 @@ TABLES: tuple[Table, ...] = (
             Column("counted", "i64", low=0, high=2**56),
         ),
     ),
+    # Step traces, one for each process; the code objects that occur in them, and from which
+    # instruction on they are at which line; the words of each thread (sonde.model.steps), each byte
+    # as a character.
+    Table(
+        "step_traces",
+        (
+            Column("process", "u32", refers="processes"),
+            Column("span", TEXT, default=""),
+            _time("start_ns", default=0),
+            _time("end_ns", default=0),
+            Column("spans", "u64", default=0),
+            Column("full", "u8", default=0, high=1),
+            Column("trouble", TEXT, default=""),
+        ),
+    ),
+    Table(
+        "step_codes",
+        (
+            Column("trace", "u32", refers="step_traces"),
+            Column("code", "u64"),
+            Column("function", "i32", refers="functions"),
+        ),
+    ),
+    Table(
+        "step_lines",
+        (
+            Column("code", "u32", refers="step_codes"),
+            Column("index", "u32"),
+            Column("line", "i32"),
+        ),
+    ),
+    Table(
+        "step_words",
+        (
+            Column("trace", "u32", refers="step_traces"),
+            Column("tid", "u32"),
+            Column("number", "u64"),
+            Column("words", TEXT),
+        ),
+    ),
 )
 
 

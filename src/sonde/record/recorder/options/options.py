@@ -28,6 +28,9 @@ RING_SIZE = 256 << 10
 # The same for lists of events, of which a thread has millions a second.
 SLOTS_OF_EVENTS = 1024
 RING_SIZE_OF_EVENTS = 4 << 20
+# Of a step trace, if nothing else is asked for: bytes, and how long it lasts at most.
+STEPS_ROOM = 64 << 20
+MAX_STEPS_NS = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,18 @@ class CallOptions:
 LOCK_ACTIVITY = "lock-activity"
 DEFAULT_LOCK_EVERY = 1000
 MAX_LOCK_EVERY = 1_000_000
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """A step trace: of spans of this name; or of all threads, for so long."""
+
+    span: str = ""
+    duration_ns: int = MAX_STEPS_NS
+    room: int = STEPS_ROOM
+    """Bytes for it; when they are used, it ends."""
+    alone: bool = False
+    """The recording ends with it."""
 
 
 @dataclass
@@ -75,6 +90,8 @@ class Options:
     """Files of ours for mode wrap, which outlive the recorder."""
     probes: list[Probe] = field(default_factory=list)
     """Set from the beginning; they need "probes" in `what`."""
+    steps: StepOptions | None = None
+    """Of a step trace; it needs "steps" in `what`."""
     session: dict[str, Any] | None = None
     """The session that this recorder goes on with, and the number of its first segment."""
 

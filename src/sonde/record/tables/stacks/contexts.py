@@ -238,6 +238,13 @@ class Codes:
         self._contexts.size(function, len(lines))
         return function, lines[index] if index < len(lines) else 0
 
+    def lines_of(self, code: int) -> tuple[int, list[int]] | None:
+        """The function of a code object, and the line of each instruction; None: unknown."""
+        if code not in self._described:
+            return None
+        function, _ = self.place(code << shm.INSTR_BITS)
+        return function, self._lines.get(code, [])
+
     def child(self, parent: int, word: int) -> int:
         """The context of frame `word` called from `parent`; KeyError while its code is unknown."""
         function, line = self.place(word)

@@ -1,0 +1,1 @@
+"""Step traces: every instruction for a while."""
