@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def activity_json(
-    activity: LockActivity | None, contended_hold_ns: int | None, waits: int
+    activity: LockActivity | None, contended_hold_ns: int | None, contended: int
 ) -> dict[str, Any]:
     """Of one lock. Where acquisitions were sampled, `hold_ns` is of all holds, not of those alone
     that others waited for. Else those that waited are known, and all of them."""
@@ -19,7 +19,7 @@ def activity_json(
             ("acquisitions", "acquisitions_margin", "recursive", "recursive_margin", "spin_ns")
         )
         known = {
-            "contended": waits,
+            "contended": contended,
             "contended_margin": 0,
             "contended_hold_ns": contended_hold_ns,
         }

@@ -66,7 +66,8 @@ class LockRow:
         row = asdict(self)
         del row["activity"]
         row["address"] = None if self.address is None else f"0x{self.address:x}"
-        return row | activity_json(self.activity, self.hold_ns, self.waits)
+        contended = 0 if self.signalling else self.waits
+        return row | activity_json(self.activity, self.hold_ns, contended)
 
 
 @dataclass(frozen=True)
