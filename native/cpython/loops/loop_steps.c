@@ -458,12 +458,12 @@ void sonde_steps_report(void)
 {
     if (!generation)
         return;
-    sonde_thread *thread = sonde_enter();
-    if (!thread)
+    sonde_thread *notes = sonde_notes_borrow(); // the caller may be no thread of the program
+    if (!notes)
         return;
-    sonde_tasks_each(report_entry, thread);
-    sonde_queues_report(thread, sonde_now());
-    sonde_leave(thread);
+    sonde_tasks_each(report_entry, notes);
+    sonde_queues_report(notes, sonde_now());
+    sonde_notes_leave();
 }
 
 void sonde_steps_stop(void)
