@@ -15,7 +15,7 @@ from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.flat import flat
 from truth.stacks import PROGRAMS
 
-EDGES_NS = 5_000_000
+EDGES_NS = 10_000_000
 """What beside other load passes between the program's own stamps and the edges of its steps."""
 
 

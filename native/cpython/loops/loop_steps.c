@@ -301,8 +301,8 @@ static void forget_recent(sonde_queue *queue, const sonde_task_entry *entry)
 }
 
 // A task that no record refers to is added to those of its coroutine function.
-static void add_to_group(sonde_thread *thread, sonde_task_entry *entry, PyCodeObject *code,
-                         uint64_t now)
+static sonde_task_entry *add_to_group(const sonde_task_entry *entry, PyCodeObject *code,
+                                      uint64_t now)
 {
     const void *key = (const char *)code + 1; // no object's address
     sonde_task_entry *group = sonde_task_find(key);
@@ -313,7 +313,7 @@ static void add_to_group(sonde_thread *thread, sonde_task_entry *entry, PyCodeOb
     if (!group && (group = sonde_task_add(key, SONDE_TASK_GROUP, now)))
         group->about = code->co_qualname;
     if (!group)
-        return;
+        return NULL;
     group->running += entry->running;
     group->ready += entry->ready;
     group->suspended += entry->suspended;
@@ -321,10 +321,7 @@ static void add_to_group(sonde_thread *thread, sonde_task_entry *entry, PyCodeOb
     group->steps += entry->steps;
     group->tasks++;
     group->last_end = now;
-    if (thread && !group->described)
-        sonde_group_describe(thread, group, code);
-    if (thread && now - group->reported >= REPORT_NS)
-        sonde_task_report(thread, group, false);
+    return group;
 }
 
 static PyCodeObject *finished_code(PyObject *coroutine)
@@ -347,12 +344,14 @@ static void write_end(loop_thread *me, PyObject *callback, PyObject *task, uint6
     bool is_long = duration >= LONG_NS || (caused >= LONG_NS && may_write(now));
     if (is_long)
         entry->noted = 1;
-    PyCodeObject *group =
+    PyCodeObject *code =
         ended && !entry->noted && me->coroutine ? finished_code(me->coroutine) : NULL;
+    sonde_task_entry *group = code ? add_to_group(entry, code, now) : NULL;
+    bool group_due = group && (!group->described || now - group->reported >= REPORT_NS);
     bool due = now - entry->reported >= REPORT_NS && (entry->noted || !task);
     bool names = !entry->described && (entry->noted || !task);
     bool loop_due = me->queue && now - me->queue->reported >= REPORT_NS;
-    if (!is_long && !group && !due && !names && !loop_due && !ended)
+    if (!is_long && !due && !names && !loop_due && !group_due && !(ended && !group))
         return;
     int saved = errno;
     sonde_thread *thread = sonde_enter();
@@ -364,9 +363,11 @@ static void write_end(loop_thread *me, PyObject *callback, PyObject *task, uint6
     }
     if (thread && is_long)
         sonde_task_write_step(thread, entry, me->begin, duration, caused);
-    if (group)
-        add_to_group(thread, entry, group, now);
-    else if (thread && (ended || due))
+    if (thread && group_due && !group->described)
+        sonde_group_describe(thread, group, code);
+    if (thread && group_due)
+        sonde_task_report(thread, group, false);
+    if (thread && !group && (ended || due))
         sonde_task_report(thread, entry, ended);
     if (thread && loop_due)
         sonde_queue_report(thread, me->queue, now);
