@@ -7,7 +7,9 @@ export default defineConfig({
   outputDir: "test-results",
   // Two browsers at a time take as long: each draws without a graphics card.
   workers: 1,
-  timeout: 30_000,
+  // These tell a hang from a busy machine, on which everything takes several times as long.
+  timeout: 120_000,
+  expect: { timeout: 20_000 },
   // As with the other tests: what fails on a busy machine gets one more try, and is reported.
   retries: 1,
   forbidOnly: Boolean(process.env.CI),

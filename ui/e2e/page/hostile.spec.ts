@@ -14,7 +14,6 @@ for (const from of ["server", "file"]) {
       (view) => (view === "diff") === names.length > 1,
     );
     test(`${views.join(", ")} from a ${from}`, async ({ page, served }) => {
-      test.setTimeout(90_000);
       const url =
         from === "server"
           ? await served(...names)
