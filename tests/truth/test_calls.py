@@ -21,8 +21,6 @@ __all__ = ["benchmarks"]
 # More of each window than usual: what a few seconds show is to be sure.
 WINDOWS = ("--what", "calls", "--ticks", "500", "--stride", "3", "--samples", "32")
 BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
-# There dense calls come out rarer (docs/howto/calls.md).
-LESS_CLOSE = {"3.13": 0.03}
 CPU_SECONDS = {"richards": "2.0", "raytrace": "2.4", "deltablue": "6.0"}
 
 Keep = Callable[[str], Path]
@@ -93,8 +91,7 @@ def test_edges_of_real_programs(
     sampled = counted_calls(run.recording, own)
     command[1] = "0"
     true = all_calls(python, own, path.with_suffix(".json"), driver, *command)
-    bound = BOUNDS[name] - LESS_CLOSE.get(python.version, 0)
-    assert overlap(true, sampled) >= bound, told(true, sampled)
+    assert overlap(true, sampled) >= BOUNDS[name], told(true, sampled)
 
 
 def test_call_instructions_stay_specialised(python: Interpreter, keep: Keep) -> None:

@@ -12,7 +12,7 @@ static bool by_module; // the text is the name of a module
 
 typedef enum { OTHER, OF_MODULE, FUNCTION } verdict;
 
-// Code that was looked at. Another code object in the place of one that has died is told apart by
+// Code that was looked at. Another code object in the place of one that has died is recognized by
 // its strings; where these are the same, too, so is the answer.
 #define CACHE_BITS 10
 static struct {

@@ -8,7 +8,8 @@
 
 #define SONDE_CALL_CLASS "java/lang/SondeCalls"
 
-// Its methods that make calls as others do, so many in each of as many rounds as they are told.
+// Its methods that make calls as others do: so many in each round, as many rounds as the argument
+// says.
 #define SONDE_TRAINING_RETURNS "trainReturns"
 #define SONDE_TRAINING_EXCEPTIONS "trainExceptions"
 #define SONDE_TRAINING_CALLS 8u

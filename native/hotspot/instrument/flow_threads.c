@@ -126,7 +126,7 @@ static void take_along(virtual_place *place, sonde_flow_carrier *carrier)
     uint32_t depth = 0;
     const sonde_flow_node *nodes = sonde_flow.nodes;
     for (uint32_t at = place->at.cur; nodes[at].parent; at = nodes[at].parent) {
-        if (depth == MAX_MOVED) { // deeper ones are not told apart
+        if (depth == MAX_MOVED) { // deeper ones are not distinguished
             depth = 0;
             break;
         }

@@ -1,5 +1,5 @@
 // Rewrites a class file: calls are inserted into those of its methods that the caller chooses.
-// Whatever is not understood stays as it was, and the caller is told why.
+// Whatever is not understood stays as it was; the result says why.
 #ifndef SONDE_HOTSPOT_CLASS_FILE_H
 #define SONDE_HOTSPOT_CLASS_FILE_H
 

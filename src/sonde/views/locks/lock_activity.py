@@ -135,7 +135,7 @@ def lock_activity(recording: Recording, selection: Selection | None = None) -> A
 
 
 def _weights(recording: Recording) -> tuple[Ints, Floats]:
-    """By thread: the acquisitions it made. By sample: how many it stands for."""
+    """By thread: the acquisitions it made. By sample: how many it represents."""
     samples, counts = recording.lock_samples, recording.lock_counts
     size = len(recording.threads)
     made = np.zeros(size, dtype=np.int64)
@@ -238,7 +238,7 @@ def _lock(
 
 
 def estimate(weight: Floats) -> Estimate:
-    """What so many samples stand for; each acquisition was sampled with probability 1 / weight."""
+    """What so many samples represent; each acquisition was sampled with probability 1 / weight."""
     variance = float((weight * np.maximum(weight - 1, 0)).sum())
     return Estimate(round(float(weight.sum())), math.ceil(SURE * math.sqrt(variance)))
 

@@ -84,7 +84,7 @@ def loop_rows(pieces: LoopPieces, by: Sequence[str]) -> list[LocksRow]:
 
 
 Column = tuple["Ints", "Callable[[int], Any]"]
-"""A number for each piece, and what it stands for in JSON."""
+"""A number for each piece, and what it means in JSON."""
 
 
 def _aspect(pieces: LoopPieces, aspect: str) -> Column:
