@@ -150,7 +150,7 @@ def _samples(writer: Writer, samples: int, contexts: int, threads: int = THREADS
         weight = PERIOD_NS + draw.integers(-20_000, 20_000, count)
         state = (draw.random(count) < 0.1).astype(np.int64)
         columns = (column.tolist() for column in (thread[:count], time, context, weight, state))
-        rows = [(*row, -1, -1) for row in zip(*columns, strict=True)]
+        rows = [(*row, -1, -1, 0) for row in zip(*columns, strict=True)]
         for start in range(0, count, FLUSH):
             writer.extend("samples", rows[start : start + FLUSH])
             writer.quality({"taken": done + start + FLUSH})

@@ -170,7 +170,7 @@ def test_facts_merge_and_the_last_value_wins(steps: list[dict[str, Any]]) -> Non
 
 def test_a_flush_larger_than_a_block(tmp_path):
     rows = [
-        (0, number * 1_000_003, number % 5, number * number, number % 3, -1, number % 4 - 1)
+        (0, number * 1_000_003, number % 5, number * number, number % 3, -1, number % 4 - 1, number)
         for number in range(5000)
     ]
 
@@ -194,6 +194,7 @@ def test_a_flush_larger_than_a_block(tmp_path):
         samples.state,
         samples.span,
         samples.processor,
+        samples.task,
         strict=True,
     )
     assert [tuple(map(int, row)) for row in found] == rows

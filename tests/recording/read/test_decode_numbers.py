@@ -72,7 +72,7 @@ def test_opening_takes_little_more_than_the_tables(tmp_path: object) -> None:
     draw = random.Random(1)
     for start in range(0, 300_000, 200):
         times = [(start + i) * 1_000_000 + draw.randrange(20_000) for i in range(200)]
-        writer.extend("samples", [(0, time, 0, 1_000_000, 0, -1, 1) for time in times])
+        writer.extend("samples", [(0, time, 0, 1_000_000, 0, -1, 1, 0) for time in times])
         writer.flush()
     writer.close({"duration_ns": 10**12})
     with open(path, "rb") as file:
@@ -117,7 +117,7 @@ def test_blocks_of_one_value(
     monkeypatch: pytest.MonkeyPatch, processors: list[int], at_a_time: int
 ) -> None:
     monkeypatch.setattr(block_reader, "_BLOCKS_AT_A_TIME", at_a_time)
-    rows = [[(0, n, 0, 1 + n, 0, -1, processor)] * 3 for n, processor in enumerate(processors)]
+    rows = [[(0, n, 0, 1 + n, 0, -1, processor, 0)] * 3 for n, processor in enumerate(processors)]
     samples = recorded(rows).samples
     assert samples.processor.tolist() == [processor for processor in processors for _ in range(3)]
     assert samples.weight.tolist() == [1 + n for n in range(5) for _ in range(3)]
@@ -125,13 +125,13 @@ def test_blocks_of_one_value(
 
 
 def test_a_column_of_one_value_takes_no_memory() -> None:
-    samples = recorded([[(0, n, 0, 1 + n, 0, -1, 3)] for n in range(5)]).samples
+    samples = recorded([[(0, n, 0, 1 + n, 0, -1, 3, 0)] for n in range(5)]).samples
     assert (samples.span.strides, samples.processor.strides) == ((0,), (0,))
     assert samples.weight.strides == (8,)
 
 
 def test_a_column_of_one_value_is_updated() -> None:
-    rows = [[(0, n, 0, 1, 0, -1, 3)] for n in range(4)]
+    rows = [[(0, n, 0, 1, 0, -1, 3, 0)] for n in range(4)]
     samples = recorded(rows, {2: 7, 3: 1}).samples
     assert samples.processor.tolist() == [3, 3, 7, 1]
 

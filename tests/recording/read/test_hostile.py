@@ -55,7 +55,7 @@ def test_contexts_in_a_circle():
         rows_block(NUMBER["contexts"], raw_rows("contexts", rows), len(rows)),
         rows_block(
             NUMBER["samples"],
-            raw_rows("samples", [(0, number, number - 2, 1, 0, -1, -1) for number in range(11)]),
+            raw_rows("samples", [(0, number, number - 2, 1, 0, -1, -1, 0) for number in range(11)]),
             11,
         ),
     ]
@@ -70,10 +70,10 @@ def test_contexts_in_a_circle():
 @pytest.mark.parametrize(
     ("name", "row"),
     [
-        ("samples", (0, 0, 0, -1, 0, -1, -1)),
-        ("samples", (0, 0, 0, 2**57, 0, -1, -1)),
-        ("samples", (0, 2**61, 0, 1, 0, -1, -1)),
-        ("samples", (0, 0, 0, 1, 3, -1, -1)),
+        ("samples", (0, 0, 0, -1, 0, -1, -1, 0)),
+        ("samples", (0, 0, 0, 2**57, 0, -1, -1, 0)),
+        ("samples", (0, 2**61, 0, 1, 0, -1, -1, 0)),
+        ("samples", (0, 0, 0, 1, 3, -1, -1, 0)),
         ("marks", (-(2**61), 0, "", 0)),
     ],
 )
@@ -129,7 +129,7 @@ def test_texts_that_are_no_unicode(text):
 
 @pytest.mark.parametrize("rows", [0, MAX_ROWS + 1, 2**32 - 1])
 def test_impossible_row_counts(rows):
-    block = rows_block(NUMBER["samples"], bytes(14), rows, first_row=100)
+    block = rows_block(NUMBER["samples"], bytes(16), rows, first_row=100)
     recording = read_bytes(rebuilt(WHOLE, [*BLOCKS, block]))
     assert stacks(recording) == TRUTH
     assert recording.quality["damaged_blocks"] == 1
@@ -137,7 +137,7 @@ def test_impossible_row_counts(rows):
 
 @pytest.mark.parametrize("first_row", [0, 28, 2**48, 2**63, 2**64 - 1])
 def test_impossible_row_numbers(first_row):
-    block = rows_block(NUMBER["samples"], bytes(14), 4, first_row=first_row)
+    block = rows_block(NUMBER["samples"], bytes(16), 4, first_row=first_row)
     recording = read_bytes(rebuilt(WHOLE, [*BLOCKS, block]))
     assert stacks(recording) == TRUTH
     assert recording.quality["damaged_blocks"] == 1
@@ -229,9 +229,9 @@ def peak_of_refusal(data: bytes) -> int:
 
 
 def test_blocks_that_expand_without_end():
-    # Seven constant columns in 14 bytes for a whole block: as far as honest blocks go.
+    # Eight constant columns in 16 bytes for a whole block: as far as honest blocks go.
     constant = [
-        rows_block(NUMBER["samples"], bytes(14), MAX_ROWS, first_row=number * MAX_ROWS)
+        rows_block(NUMBER["samples"], bytes(16), MAX_ROWS, first_row=number * MAX_ROWS)
         for number in range(2000)
     ]
     honest = read_bytes(rebuilt(WHOLE, [BLOCKS[0], *constant]))

@@ -39,7 +39,7 @@ def test_counts_that_the_recorder_did_not_state():
         writer.append("processes", 1, 0, "cpython", "3.12", "", [], 0)
         writer.append("threads", 0, 1)
         writer.extend(
-            "samples", [(0, n * MS, -1 if n % 3 else 0, MS, 0, -1, -1) for n in range(300)]
+            "samples", [(0, n * MS, -1 if n % 3 else 0, MS, 0, -1, -1, 0) for n in range(300)]
         )
         writer.append("functions", "f", "/f.py", 1)
         writer.append("contexts", -1, 0, 1)

@@ -134,7 +134,7 @@ def test_a_wild_value_costs_only_its_row():
         writer.append("samples", 0, 2**63, 0, 1)
         writer.append("samples", -1, 0, 0, 1)
         writer.append("samples", 0, 3, 0, None)
-        writer.extend("samples", [(0, 4), (0, 5, -1, 1, 0, -1, -1)])
+        writer.extend("samples", [(0, 4), (0, 5, -1, 1, 0, -1, -1, 0)])
         writer.flush()
         assert writer.append("functions", "last", "f.py") == 3
         writer.append("samples", 0, 6, writer.append("contexts", -1, 3), 1)
