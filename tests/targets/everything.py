@@ -136,8 +136,10 @@ def forks(until):
 def main():
     native_libraries.FOLDER = Path(sys.argv[1])
     seconds = float(sys.argv[4])
-    # Events come by perf alone.
-    what = [*KINDS, "event:page-faults@1000"] if sys.argv[3] == "perf" else KINDS
+    # The call flow needs the interpreter's monitoring alone.
+    what = [kind for kind in KINDS if kind != "flow"]
+    if sys.argv[3] == "perf":  # by which alone events come
+        what.append("event:page-faults@1000")
     with sonde.record(
         sys.argv[2], rate=10_000, sampler=sys.argv[3], what=",".join(what)
     ) as session:
