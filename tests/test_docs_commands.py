@@ -43,8 +43,10 @@ PYTHONS_OWN = {"-m", "-c"}
 """Of a synopsis, what is no option of the verb: how Python is called."""
 PID = "4711"
 JSON_PAGE = documented.ROOT / "docs" / "reference" / "json.md"
-ROWS = {"tree": "nodes", "waits": "waits", "calls": "edges", "summary": "findings"}
+ROWS = {"tree": "nodes", "flow": "nodes", "waits": "waits", "calls": "edges", "summary": "findings"}
 """Where the rows of a view are not called so."""
+RECORDINGS = {"calls": f"sonde-app-{PID}.sonde", "flow": "flow.sonde", "tasks": "tasks.sonde"}
+"""Of views of what app.sonde does not have."""
 OF_ELSEWHERE = ("objects", "events", "data", "hot", "probes", "trace")
 """Of Java, events, probes, step traces and an online profile: the recording has none of these."""
 SNAPSHOTS = ("heap.sonde",)
@@ -87,6 +89,16 @@ sonde.mark("started")
 for thread in threads:
     thread.join()
 """
+LOOP = """
+import asyncio
+
+async def main():
+    for _ in range(20):
+        await asyncio.sleep(0.005)
+
+asyncio.run(main())
+"""
+
 DEADLOCK = """
 import threading, time
 a, b = threading.Lock(), threading.Lock()
@@ -237,6 +249,7 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
 def write_programs(folder: Path) -> None:
     (folder / "app.py").write_text(APP)
     (folder / "deadlock.py").write_text(DEADLOCK)
+    (folder / "loop.py").write_text(LOOP)
     (folder / "mypackage").mkdir()
     (folder / "mypackage" / "__main__.py").write_text("sum(range(10**6))\n")
     (folder / "tests").mkdir()
@@ -254,6 +267,8 @@ def write_programs(folder: Path) -> None:
 
 def write_recordings(made: Prepared) -> None:
     made.run("run", "-o", "app.sonde", "--what", "+waits,+threads", "app.py", lasts="3")
+    made.run("run", "-o", "flow.sonde", "--what", "flow", "app.py")
+    made.run("run", "-o", "tasks.sonde", "--what", "+tasks", "loop.py")
     made.run("run", "-o", "dead.sonde", "deadlock.py")
     made.run("run", "-o", f"sonde-app-{PID}.sonde", "--what", "cpu,calls", "app.py")
     for name in ("before", "after"):
@@ -349,7 +364,7 @@ def documented_views() -> list[str]:
 @pytest.mark.parametrize("view", documented_views())
 def test_keys_of_the_json_are_documented(view: str, prepared: Prepared) -> None:
     """docs/reference/json.md has each key of a view, and of its rows."""
-    name = f"sonde-app-{PID}.sonde" if view == "calls" else "app.sonde"
+    name = RECORDINGS.get(view, "app.sonde")
     done = subprocess.run(
         [*SONDE, "report", name, view, "--json"],
         cwd=prepared.folder,

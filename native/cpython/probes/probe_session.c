@@ -120,6 +120,8 @@ void sonde_probes_forked(bool followed)
     started = false;
     if (!followed || !sonde.area)
         return;
+    // The probes that were set go on. New ones it does not get: a thread of ours must not enter the
+    // interpreter before it has come back from the fork, which nothing reports.
     sonde_line_probes_forked();
-    begin();
+    started = true;
 }
