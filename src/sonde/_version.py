@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def version() -> str:
-    """As it was installed; importing what tells it costs more than sonde, so only when asked."""
+    """As it was installed; read on demand, because the import takes longer than sonde itself."""
     from importlib import metadata
 
     try:

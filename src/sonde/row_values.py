@@ -20,9 +20,9 @@ parked elsewhere (PyMutex), a semaphore between processes; of Java an object's m
 for its notify, and what LockSupport.park was called for."""
 
 WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 4, 5, 6
-"""What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
+"""What happened to a lock: a thread must wait; it has it; it gave up; the owner released it while
 somebody waited; a long waiter found this thread holding it; this thread waited already when the
-recording began, and will not tell when it is over."""
+recording began, and its end will not be reported."""
 
 ACQUIRED_CONTENDED, ACQUIRED_RECURSIVE, ACQUIRED_REENTRANT = 1, 2, 4
 ACQUIRED_MASK = ACQUIRED_CONTENDED | ACQUIRED_RECURSIVE | ACQUIRED_REENTRANT

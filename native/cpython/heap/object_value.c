@@ -6,7 +6,7 @@
 #define MAX_TEXT_BYTES 200u
 #define MAX_CLASS_BYTES 300u
 
-// As good as any for telling values apart, and about as fast as memory.
+// As good as any for distinguishing values, and about as fast as memory.
 static uint64_t digest(const void *data, size_t bytes)
 {
     const char *at = data;

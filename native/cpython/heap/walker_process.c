@@ -102,7 +102,7 @@ static bool read_from(pid_t pid, uintptr_t address, void *to, size_t bytes)
     return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
-// The type of the object it is at. If it has crashed its memory is gone, and that of the original
+// The type of the object it is at. If it has crashed its memory is freed, and that of the original
 // may have changed.
 static void name_type(const heap_walker *walker, char *type, size_t room)
 {

@@ -23,7 +23,7 @@ typedef struct {
 // VM, as for all of these.
 int sonde_instrumentation_prepare(JNIEnv *env, const sonde_call_natives *natives);
 int sonde_instrumentation_start(JNIEnv *env, const sonde_instrument *instrument);
-// Inserts anew into the classes that are wanted now.
+// Inserts again, into the classes that are wanted now.
 void sonde_instrumentation_renew(JNIEnv *env);
 // The environment by which it is done, for others that have to do with classes.
 jvmtiEnv *sonde_instrumentation_jvmti(void);

@@ -33,7 +33,7 @@ chosen = Display()
 
 
 def reset() -> None:
-    """For each command line anew; a process may run several."""
+    """For each command line; a process may run several."""
     if chosen.color != "auto":
         _apply("auto")
     chosen.color, chosen.paged = "auto", True

@@ -241,7 +241,7 @@ def _failed(sentence: str, code: int) -> int:
 
 
 def _reader_left() -> int:
-    """Whoever read our output is gone, as with `| head`: end quietly, also at exit."""
+    """The reader of our output has closed it, as `| head` does: end quietly, also at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -112,7 +112,7 @@ def container() -> str | None:
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "kubernetes"
     try:
-        # systemd and lxc tell every process they start; only root may look at the first one's.
+        # systemd and lxc pass it to what they start; only root may look at the first one's.
         with open("/proc/1/environ", "rb") as f:
             for entry in f.read().split(b"\0"):
                 if entry.startswith(b"container="):

@@ -43,7 +43,7 @@ def record(interpreters: list[Interpreter]) -> dict[str, Trial]:
 
 
 def record_jvms(homes: list[JavaHome]) -> dict[str, Trial]:
-    """The same for JVMs; telling their settings keeps them busy for some milliseconds."""
+    """The same for JVMs; printing their settings keeps them busy for some milliseconds."""
     preload = native_libraries.preload()
     commands = {home.path: [home.java, "-XshowSettings:all", "-version"] for home in homes}
     trials: dict[str, Trial] = {}

@@ -114,7 +114,7 @@ def _of_samples(recording: Recording, selection: Selection) -> _Costs:
 
 
 def _functions(costs: _Costs, out: BinaryIO) -> None:
-    """Each function with its own cost by line and its calls."""
+    """Each function with its self cost by line and its calls."""
     tree, size = costs.tree, len(costs.functions)
     if not len(tree):
         return

@@ -147,7 +147,7 @@ class Attach:
         self._say(f"{error}; another recorder continues")
         self._wait_for_agents_to_leave(inside)
         session = {"id": self._recorder.session, "part": self._restarts * PARTS_A_RECORDER + 1}
-        # Of many, the one whose file system it was found in may be gone; others say where they are.
+        # Of many, the one whose file system it was found in may have ended; others have a place.
         place = None if self._root is None else self._options.place
         self._options = replace(self._options, session=session, place=place)
         self._recorder = RecorderHandle(self._options)

@@ -124,7 +124,7 @@ class Launch:
         with os.fdopen(fail_read, "rb") as f:  # ends when the target's program replaces ours
             self._failed = f.read()
         # Whoever looks at it from outside would have found our own interpreter until now.
-        with contextlib.suppress(SondeError):  # a recorder that is gone is reported at the end
+        with contextlib.suppress(SondeError):  # a recorder that ended is reported at the end
             self._recorder.send("running")
 
     def _become_target(self, go_read: int, go_write: int, fail_write: int, preload: str) -> None:

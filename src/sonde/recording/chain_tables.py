@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class ChainNodes:
-    """Functions at their depths, where samples tell no whole stacks."""
+    """Functions at their depths, where samples have no whole stacks."""
 
     function: NDArray[np.int32]
     depth: NDArray[np.int64]
@@ -36,7 +36,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Chained:
-    """Samples that tell a function and its caller."""
+    """Samples of a function and its caller."""
 
     thread: NDArray[np.uint32]
     time: NDArray[np.int64]

@@ -237,7 +237,7 @@ def _since(name: str, columns: Columns, cut: int) -> Columns:
 
 
 def _under_way(columns: Columns, early: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the early events began a wait that did not end among them, or tell who had the lock.
+    """Which early events began a wait that did not end among them, or state who held the lock.
 
     A thread waits for one thing at a time: its next word of waiting shows when that was over.
     """

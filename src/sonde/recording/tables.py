@@ -375,7 +375,7 @@ class Recording:
     marks: Marks
     quality: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
-    """Sentences about what the file could not tell, e.g. that its end is missing."""
+    """Sentences about what the file does not contain, e.g. that its end is missing."""
     locks: Locks = field(default_factory=partial(_empty, Locks))
     lock_events: LockEvents = field(default_factory=partial(_empty, LockEvents))
     lock_samples: LockSamples = field(default_factory=partial(_empty, LockSamples))

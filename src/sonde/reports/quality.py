@@ -31,7 +31,8 @@ def render(result: Quality, out: Console) -> None:
     if chaining := counters.get("chaining"):
         _fact(out, "Stacks", _chaining(chaining))
     for event in counters.get("events") or ():
-        _fact(out, "Events", f"{event['told']:,} sampled of {event['counted']:,} {event['name']}")
+        sampled, counted = event["told"], event["counted"]
+        _fact(out, "Events", f"{sampled:,} sampled of {counted:,} {event['name']}")
     if counters.get("frames"):
         _fact(out, "Stacks", _walks(counters))
     if "objects_at_least" in counters:

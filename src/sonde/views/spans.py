@@ -32,7 +32,7 @@ class SpanRow:
     count: int
     """How often it was entered and left."""
     open: int
-    """Not left before the recording ended; in no figure of wall time."""
+    """Not left before the recording ended; in no sum of wall time."""
     wall_ns: int
     mean_ns: int
     p50_ns: int

@@ -43,7 +43,7 @@ class Summary:
     start_up: StartUp | None = None
     """None: the recording has none, or what was selected begins later."""
     corrected_cpu_ns: int | None = None
-    """Without what the hypervisor took; None: it was not counted."""
+    """Without steal time; None: it was not counted."""
 
     def to_json(self) -> dict[str, Any]:
         return {

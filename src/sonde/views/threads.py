@@ -38,7 +38,7 @@ class ThreadRow:
     taken_ns: dict[str, int] | None = None
     """By whom: other threads in the queue, the group's quota, the hypervisor."""
     corrected_cpu_ns: int | None = None
-    """Without what the hypervisor took, where the kernel's CPU clock counts that in."""
+    """Without steal time, where the kernel's CPU clock counts that in."""
     metrics: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def tag_of(count: int) -> str:
 
 
 def filled(page: str, tag: str, head: str = "", parts: str = "") -> str:
-    """The page of what the tag tells."""
+    """The page of what the tag contains."""
     return page.replace(RECORDINGS, head + tag).replace(PARTS, parts)
 
 

@@ -24,7 +24,7 @@ class Reply(NamedTuple):
 
 class Shown(Protocol):
     name: str
-    """As the terminal tells it."""
+    """As the terminal shows it."""
     tag: str
     """Shows the page, in its head, what it is of."""
 

@@ -22,7 +22,7 @@ _METRICS = (
     "cycles", "instructions", "cache_misses", "branch_misses",
 )  # fmt: skip
 ALL = -1
-"""In `explained`, of a wait that samples saw: lock events tell of all of it."""
+"""In `explained`, of a wait that samples saw: lock events cover all of it."""
 
 TABLES: dict[str, Any] = {
     "recordings": pa.schema(

@@ -46,7 +46,7 @@ FAR = 5.0
 """The reach, in durations of the window that the middle one of all calls is in."""
 
 BEYOND = 0.05
-"""What calls keep of their weight that come after the reach, or that windows of another kind tell
+"""What calls keep of their weight that come after the reach, or that windows of another kind show
 better: they happened, and what is found nowhere else should show."""
 
 CLOCK = 0.2

@@ -29,7 +29,7 @@ OPEN, CUT = 0, 1
 end was lost, and it counts up to the last moment it surely lasted."""
 
 BLOCK = 1 << 20
-"""Blames made at a time."""
+"""Contentions attributed at a time."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Replay:
     """Takes events in blocks of any size, gives contentions.
 
     `whole` says for each context (and, last, for none) whether a wait there is for somebody's
-    signal: then who gives it is to blame for all of it, and nobody if it never came.
+    notification: then the notifier is charged with all of it, and no thread if it never came.
     `woken_unseen` says the same of threads whose wake-up is not reported.
     `awaits` says of contexts whether a condition is waited for there; who was notified then waits
     for the condition's lock in the same context. `of_condition` says of locks if they are such.
@@ -290,8 +290,8 @@ class Replay:
         """The contention this one goes on with, and when that ended, if the thread did not have the
         lock in between.
 
-        It surely did not if it let nothing go while others waited all the time, who would have
-        made it tell.
+        It surely did not if it released nothing while others waited all the time: with a waiter,
+        a release is recorded.
         """
         woken = state.woken.pop(thread, None)
         if woken is None or woken[1] != context:

@@ -182,7 +182,7 @@ class PartialTree:
         """A stack whose outermost `known` frames are those of the thread's last sample.
 
         The others, outermost first, are pairs: the line at which the caller calls, and the number
-        of the function. Which of all frames are new activations, tells `new`.
+        of the function. `new` states which of all frames are new activations.
         """
         nodes, often = stack.nodes, self._by_activations
         functions, activations = self._function, self._activations

@@ -193,7 +193,7 @@ class TargetProcess:
         self.open_locks.remove_ring(slot.thread.tid, slot.locks)
 
     def settle(self) -> None:
-        """Nothing is kept back any more that a later record might tell more about."""
+        """Writes what was kept back for a later record to complete."""
         for slot in self._slots.values():
             slot.end()
 
@@ -210,7 +210,7 @@ class TargetProcess:
                 continue
             gone = thread.tid not in alive and not procfs.has_thread(self.pid, thread.tid)
             if not gone and newest[thread.tid] != thread.claimed:
-                # A thread has two where a reader feeds one for it and it tells of locks in the
+                # A thread has two where a reader feeds one for it and it reports locks in the
                 # other; it is another thread's that had the same id if it is older than the thread.
                 gone = thread.claimed < procfs.birth_of(self.pid, thread.tid)
             if gone and slot.drain() and not slot.backlog():

@@ -393,7 +393,7 @@ class Admission:
                 self.capture.rearm(target)
 
     def rearm_survivors(self, now: int) -> None:
-        """A program that records itself cannot tell us that its exec failed; its memory does."""
+        """A program that records itself cannot send that its exec failed; its memory states it."""
         for pid, since in list(self._executing.items()):
             if now - since < EXEC_NS:
                 continue

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .sampling.samplers import ArmedSampler
     from .target_set import TargetSet
 
-# Of threads the kernel tells, not the agent.
+# The kernel reports threads, not the agent.
 _BITS = {
     "cpu": shm.WHAT_CPU,
     "waits": shm.WHAT_WAITS,
@@ -51,7 +51,7 @@ def bits_of(what: Iterable[str]) -> int:
 
 
 STACKS = ("whole", "chained", "checked")
-"""What a sample tells: all calls, or a function and its caller, at which depth; checked ones are
+"""What a sample contains: all calls, or a function and its caller, at which depth; checked ones are
 whole, and walked twice to see whether what a walk left out was right."""
 STACK_BITS = {"chained": shm.WHAT_CHAINED, "checked": shm.WHAT_CHECKED}
 

@@ -322,7 +322,7 @@ class Recorder:
             self._target_set.watch(pid)
 
     def listen(self, place: dict[str, Any] | None) -> None:
-        """One more place for agents to find us; "" if the process that it is for is gone."""
+        """One more place for agents to find us; "" if the process that it is for has ended."""
         try:
             listening = listen(place)
         except OSError:
@@ -341,7 +341,7 @@ class Recorder:
         self._target_set.tally.not_entered = reasons
 
     def set_entered(self, facts: dict[str, Any]) -> None:
-        """How it came in, and what that cost the target."""
+        """How the agent was injected, and how long that stopped the target."""
         self._writer.target({"entered": facts})
 
     def set_running(self, why: str = "") -> None:
@@ -351,7 +351,7 @@ class Recorder:
 
     def set_exit(self, pid: int, text: str) -> None:
         self._note_exit(pid, text)
-        if not self._target_set.watches(pid):  # it could not be: only this word tells
+        if not self._target_set.watches(pid):  # it could not be: only this message says so
             self._exited(pid)
 
     def disarm(self, pid: int) -> None:

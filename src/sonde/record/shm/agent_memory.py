@@ -91,7 +91,7 @@ class AgentMemory:
             at = shm.EVENT_PERIODS_AT + number * shm.WORD.size
             shm.WORD.pack_into(self.view, at, period)
 
-    # ---- slots, one for each thread that has something to tell
+    # ---- slots, one for each thread that has something to report
 
     def pending(self) -> Iterator[tuple[int, int, int]]:
         """Of each that has records, or whose thread is not known yet: its index, its thread as that

@@ -70,7 +70,7 @@ SIG_WHICH_SHIFT, SIG_MEASURE_SHIFT, SIG_NUMBER_SHIFT, SIG_ROUND_SHIFT = 2, 6, 9,
 # how many events a signal stands for
 MEASURE_PERIOD, MEASURE_MINOR_FAULTS, MEASURE_MAJOR_FAULTS, MEASURE_FAULTS = 0, 1, 2, 3
 MEASURE_SWITCHES = 4
-# the kinds of memory that an agent tells
+# the kinds of memory that an agent reports
 MEMORY_UNKNOWN, MEMORY_POOL, MEMORY_STACK = 0, 1, 2
 
 REASON_START, REASON_FORKED, REASON_API = 0, 1, 2

@@ -1,4 +1,4 @@
-"""Why a runtime could not tell a thread's stack: by the number its agent counts them under."""
+"""Why a runtime could not walk a thread's stack: by the number its agent counts them under."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import struct
 
 from .procfs import stat_of
 
-# linux/pidfd.h, 6.15: what a pidfd tells about a process that was reaped.
+# linux/pidfd.h, 6.15: what a pidfd reports of a process that was reaped.
 _GET_INFO = 0xC040FF0B
 _INFO = struct.Struct("<QQ 11I i")
 _INFO_EXIT = 1 << 3

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 # A supervisor may send a signal to one process after the other.
 _LATER_S = 0.02
-# One that does not answer is stopped, or gone.
+# One that does not answer is stopped, or has ended.
 _ANSWER_S = 1.0
 
 

@@ -134,7 +134,7 @@ class Files:
 
 
 class JitCode:
-    """What a process tells of the code it makes: a perf map, or a jitdump that it has mapped."""
+    """What a process publishes of the code it compiles: a perf map, or a jitdump it has mapped."""
 
     def __init__(self, pid: int) -> None:
         self.symbols = JitSymbols()

@@ -35,7 +35,7 @@ _SIGTRAP = 1 << 37
 _CLOEXEC = 8
 _FORMAT_ENABLED, _FORMAT_RUNNING, _FORMAT_GROUP = 1 << 0, 1 << 1, 1 << 3
 
-# what a sample in a ring tells
+# what a sample in a ring contains
 _IP, _TID, _TIME, _CPU = 1 << 0, 1 << 1, 1 << 2, 1 << 7
 
 # perf_event_attr up to sig_data (PERF_ATTR_SIZE_VER7, kernel 5.13)

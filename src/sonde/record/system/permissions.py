@@ -1,4 +1,4 @@
-"""What the kernel lets this process do, as far as it tells beforehand."""
+"""What the kernel lets this process do, as far as it can be known beforehand."""
 
 from __future__ import annotations
 

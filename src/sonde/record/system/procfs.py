@@ -1,4 +1,4 @@
-"""What the kernel tells of a process and its threads: nothing, or 0, once they are gone."""
+"""What the kernel reports of a process and its threads: nothing, or 0, once they have ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import time
 from dataclasses import dataclass
 
-_ENDED = frozenset("ZX")  # a zombie, whose parent has not waited for it, or one that is just gone
+_ENDED = frozenset(
+    "ZX"
+)  # a zombie, whose parent has not waited for it, or one that has just been reaped
 
 About = tuple[int, str, list[str]]
 """Of a process: its parent, its program, and that one's arguments."""

@@ -20,7 +20,7 @@ def throttled_ns(text: str) -> int:
 
 
 def group_file(pid: int) -> str | None:
-    """The cpu.stat that tells of the process's own control group, None if it has none."""
+    """The cpu.stat of the process's own control group, None if it has none."""
     for line in _read(f"/proc/{pid}/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "" or "cpu" in controllers.split(","):

@@ -124,7 +124,7 @@ class Counters:
 
     def _read(self) -> CounterTotals:
         used = CounterTotals()
-        # A thread that is gone has no files any more: what they said last is what it used.
+        # A thread that ended has no files any more: what they said last is what it used.
         schedstat = self._text("schedstat").split()
         used.run_delay_ns = int(schedstat[1]) if len(schedstat) > 1 else self._last.run_delay_ns
         used.voluntary, used.involuntary = self._switches()

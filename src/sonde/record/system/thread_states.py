@@ -42,11 +42,11 @@ class ThreadState(NamedTuple):
     """As the kernel has it: the first fifteen bytes, and often the program's own."""
     state: str
     waits_for: str
-    """I/O, sleep, child or futex, as far as the system call tells; empty if it does not."""
+    """I/O, sleep, child or futex, as far as the system call shows; empty if it does not."""
 
 
 def thread_states(pid: int) -> dict[int, ThreadState]:
-    """By thread id; the agent's own threads are left out. Empty if the process is gone."""
+    """By thread id; the agent's own threads are left out. Empty if the process has ended."""
     found: dict[int, ThreadState] = {}
     try:
         tids = [int(name) for name in os.listdir(f"/proc/{pid}/task")]

@@ -181,7 +181,7 @@ class Profiler:
             named = found is not None and found.path and not found.path.startswith("//anon")
             return (found.path if found and named else "[unknown]"), UNKNOWN
         offset = tick.address - found.start + found.offset
-        # Through the process's own root: it may live in a container. One that is gone has none.
+        # Through the process's own root: it may live in a container. One that has ended has none.
         inside = f"/proc/{process.pid}/root{found.path}"
         path = inside if os.path.exists(inside) else found.path
         return os.path.basename(found.path), self._files.find(path, offset) or UNKNOWN

@@ -42,6 +42,6 @@ class Sampling:
     """Waits are seen from outside only, not reported by the threads themselves."""
 
     def marks_activations(self) -> bool:
-        """Whether its threads can tell which frames are the same as in their last samples."""
+        """Whether its threads can state which frames are the same as in their last samples."""
         by_perf = self.armed is not None and self.armed.code == shm.SAMPLER_PERF
         return self.runtime == "cpython" and by_perf

@@ -27,7 +27,7 @@ class Locks:
             row = self._rows[key] = self._new(address, kind, type_)
             if not type_:
                 self._untyped.add(key)
-        elif type_ and key in self._untyped:  # who let it go was drained before who waited
+        elif type_ and key in self._untyped:  # the release was drained before the wait
             self._untyped.remove(key)
             self._segment.writer.update("locks", row, type=type_)
         return row
@@ -44,7 +44,7 @@ class Locks:
         segment = self._segment
         made_of = shm.MADE_OF[kind] if kind < len(shm.MADE_OF) else ""
         if kind >= shm.KIND_MONITOR:
-            address &= 0xFFFFFFFF  # the identity hash; above it is what tells uses of it apart
+            address &= 0xFFFFFFFF  # the identity hash; above it is what distinguishes uses of it
         if made_of != "shared":
             return segment.writer.append("locks", segment.row, address, made_of, type_)
         # Each process has it mapped elsewhere; the file behind it is the same.

@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 from ..shm import layout as shm
 
-# Kinds of memory that only the list of maps tells, after those that the agent tells.
+# Kinds of memory that only the list of maps has, after those that the agent reports.
 FILE, LARGE = 3, 4
 
 # A program that maps memory all the time must not have its list read at every event.

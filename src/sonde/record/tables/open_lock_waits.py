@@ -43,7 +43,7 @@ class LockWait(NamedTuple):
 
 
 class RingWaits(Protocol):
-    """The waits of a thread that its ring tells of, as whoever reads the ring knows them."""
+    """The waits of a thread that its ring reports, as the reader of the ring knows them."""
 
     def keep_wait(self) -> None:
         """The wait that a run left open is reported to who keeps them in mind."""
@@ -128,7 +128,7 @@ class OpenLockWaits:
             self._report(LockWait(kind, context, began, now - began))
 
     def look(self, now: int) -> None:
-        """Waits that go on: in a deadlock nobody tells of an end."""
+        """Waits that go on: in a deadlock no record ends them."""
         if self.notable_ns is None:
             return
         for tid, event in self._waiting.items():
@@ -142,7 +142,7 @@ class OpenLockWaits:
             self.on_long_wait(wait)
 
     def forget(self, tid: int) -> None:
-        """A thread is gone, and with it its wait."""
+        """A thread has ended, and with it its wait."""
         event = self._waiting.pop(tid, None)
         if event is not None:
             self._reported.discard((tid, event.time))

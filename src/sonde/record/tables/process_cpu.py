@@ -21,7 +21,7 @@ class ProcessCpu:
         """Of running code: how many there were, and what they stand for."""
         self._before = self._turned = process_cpu(pid)
         """What it had used when that began to count, and at the last turn."""
-        # Of this segment, as are all figures that become rows at its end.
+        # Of this segment, as are all numbers that become rows at its end.
         self._unsampled = self._sampled_before = 0
         self._unsampled_before = 0
 

@@ -177,7 +177,7 @@ class Discovery:
                 self._take_children(new)
         if self._matches is not None and now >= self._next_match:
             self._take_matching()
-            # A command line changes when a program is executed, which no process id tells of.
+            # A command line changes when a program is executed, which the process id does not show.
             self._next_match = now + 5 * self.wait
         for pid in self._candidates.keys() - self.members:
             del self._candidates[pid]

@@ -70,7 +70,7 @@ class Entry:
         self._thread.join()
 
     def facts(self) -> dict[str, Any]:
-        """How it came in, and what that cost the target."""
+        """How the agent was injected, and how long that stopped the target."""
         facts: dict[str, Any] = {"by": self.by or "nothing"}
         if self.injection is not None:
             facts |= {"tries": self.injection.tries, "stopped_ns": self.injection.stopped_ns}

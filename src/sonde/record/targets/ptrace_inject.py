@@ -82,7 +82,7 @@ class Injection:
     """What the function in the target returned: 0 or an errno."""
     tries: int
     stopped_ns: int
-    """How long a thread of the target stood still, all tries together."""
+    """How long a thread of the target was stopped, all tries together."""
     why_not: str | None
 
 

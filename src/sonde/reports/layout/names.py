@@ -27,7 +27,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """The text cut in the middle: both ends of a qualified name tell more than its middle."""
+    """The text cut in the middle: both ends of a qualified name say more than its middle."""
     if cell_len(text) <= width:
         return text
     if width <= 1:

@@ -90,7 +90,7 @@ def _gil(live: Live) -> Parts:
 
 
 def _sure(live: Live) -> Parts:
-    """What the figures stand on; what speaks against them comes first."""
+    """What the numbers rest on; problems come first."""
     counters = live.quality.counters
     samples, shown = live.flat.samples, [("Data ", "bold")]
     against = [p for p in live.quality.problems if p.advice != MORE_SAMPLES]

@@ -166,7 +166,7 @@ def _nodes(found: FlowTree) -> list[FlowNode]:
 
 
 def _largest(nodes: list[FlowNode], top: int) -> list[FlowNode]:
-    """Numbered anew; a parent's total is at least its child's, so no path has a gap."""
+    """Numbered again; a parent's total is at least its child's, so no path has a gap."""
     by_total = sorted(nodes, key=lambda node: (-node.numbers.total, node.id))[:top]
     places = {node.id: place for place, node in enumerate(sorted(by_total, key=lambda n: n.id))}
     return [

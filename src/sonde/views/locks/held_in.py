@@ -34,7 +34,7 @@ RELEASED = -2
 """In place of a context: the lock was free, the waiter had yet to wake up."""
 RELEASED_FUNCTION = Function("[released]", "", 0, "")
 MIN_BLOCK = 1 << 13
-"""Blames looked at together; each may match many samples, ..."""
+"""Contentions looked at together; each may match many samples, ..."""
 MAX_BLOCKS = 32
 """... but each block goes over all rows once."""
 
@@ -49,7 +49,7 @@ def block_size(found: Contentions) -> int:
 
 
 class HeldPieces(NamedTuple):
-    """Parts of a block of blames split by what the holder did."""
+    """Parts of a block of contentions, split by what the holder did."""
 
     part: Ints
     """Row of the block."""
@@ -64,7 +64,7 @@ class HeldPieces(NamedTuple):
 
 
 def split(everything: Contended, found: Contentions, block: Blames) -> HeldPieces:
-    """Split a block of blames by what the holder did meanwhile."""
+    """Split a block of contentions by what the holder did meanwhile."""
     activity = everything.activity
     kind = everything.kind[block.contention]
     held = (block.thread != UNKNOWN) & ~block.handed & (block.ns > 0)

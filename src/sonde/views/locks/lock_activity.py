@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SURE = 1.96
 """Standard errors of a margin of 95 % confidence."""
 FEW = 30
-"""A thread with fewer samples has no figure of its own."""
+"""A thread with fewer samples has no estimate of its own."""
 
 
 class Estimate(NamedTuple):

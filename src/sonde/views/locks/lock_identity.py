@@ -100,7 +100,7 @@ def kinds_of(
 
 
 def _reacquired(recording: Recording, found: Contentions, kind: Ints, again: Flags) -> Ints:
-    """What a Java lock is where the chain tells of its condition only."""
+    """What a Java lock is where the stack shows its condition only."""
     kinds = [NUMBER[kind_of_class(type_)] if type_ else UNKNOWN_KIND for type_ in _types(recording)]
     named = np.array([*kinds, UNKNOWN_KIND], dtype=np.int64)[found.lock]
     return np.where(again & (kind == NUMBER["condition"]) & (named != UNKNOWN_KIND), named, kind)
@@ -176,7 +176,7 @@ def locks_of(
     locks = [
         _named(recording, found, sources, classes, key, places[n]) for key, n in numbers.items()
     ]
-    return codes[inverse], _told_apart(recording, locks)
+    return codes[inverse], _distinguished(recording, locks)
 
 
 def _place(recording: Recording, context: int) -> tuple[int, int]:
@@ -241,20 +241,20 @@ def _gil(recording: Recording, found: Contentions, key: _Key) -> str:
     return f"GIL of interpreter {number}" if number else "GIL"
 
 
-def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:
+def _distinguished(recording: Recording, locks: list[Lock]) -> list[Lock]:
     """Names that several locks would share get what distinguishes them."""
-    tells: tuple[Callable[[Lock], str], ...] = (
+    details: tuple[Callable[[Lock], str], ...] = (
         lambda lock: f"pid {recording.processes[lock.process].pid}",
         lambda lock: f"0x{lock.address:x}" if lock.address is not None else "",
         lambda lock: lock.kind,
     )
-    for tell in tells:
-        bearers: dict[str, set[str]] = {}
+    for detail in details:
+        locks_by_name: dict[str, set[str]] = {}
         for lock in locks:
-            bearers.setdefault(lock.name, set()).add(tell(lock))
+            locks_by_name.setdefault(lock.name, set()).add(detail(lock))
         locks = [
-            replace(lock, name=f"{lock.name} ({tell(lock)})")
-            if len(bearers[lock.name]) > 1 and tell(lock)
+            replace(lock, name=f"{lock.name} ({detail(lock)})")
+            if len(locks_by_name[lock.name]) > 1 and detail(lock)
             else lock
             for lock in locks
         ]

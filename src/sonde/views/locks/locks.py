@@ -217,7 +217,7 @@ def _chains(everything: Contended, found: Contentions, rows: Ints) -> list[Chain
 
 
 class _Aggregates:
-    """Sums blames into a tree of rows, a block at a time: Hofer's selectors and aggregators."""
+    """Sums contentions into a tree of rows, block by block: Hofer's selectors and aggregators."""
 
     def __init__(self, everything: Contended, found: Contentions, by: tuple[str, ...]) -> None:
         self.everything = everything
@@ -434,7 +434,7 @@ def in_order(family: list[LocksRow]) -> None:
 def _distinct(codes: Ints) -> tuple[Ints, Ints]:
     """The codes that occur, and which of them each one is.
 
-    Where they lie close together a table tells it, many times faster than sorting.
+    Where they lie close together a table finds it, many times faster than sorting.
     """
     size = int(codes.max(initial=0)) + 1
     if size > 4 * len(codes) + (1 << 16):

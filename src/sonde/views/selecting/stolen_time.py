@@ -92,7 +92,7 @@ def _ran(recording: Recording) -> RunningSamples:
 
 
 def corrected_cpu(recording: Recording) -> NDArray[np.int64]:
-    """Per row of the threads, its CPU time without what the hypervisor took; -1: not known.
+    """Per row of the threads, its CPU time without steal time; -1: not known.
 
     Only where the kernel's CPU clock counts that in is there a difference.
     """

@@ -21,7 +21,7 @@ _OF_RUNTIME = {
     "cpython": re.compile(r"libpython3.*|python3?(\.\d+)?"),
     "hotspot": re.compile(r"JITCODE|\[unknown\]|\[anon.*|"),
 }
-# Two periods of the slowest sampling used here: farther away a sample tells of something else.
+# Two periods of the slowest sampling used here: farther away a sample is about something else.
 NEAR_NS = 20_000_000
 
 

@@ -1,9 +1,9 @@
-"""Holding what recording costs under a share of one core, by the rate of sampling.
+"""Limits overhead to a share of one core by lowering the sampling rate.
 
 What is counted: the agent's own CPU time, as it measures it in handlers and hooks; the recorder's,
 as the kernel counts it; and for every sample the interrupt that brought it, which neither sees.
 On a virtual machine an interrupt leaves the guest, and 5 to 7 µs were measured (KVM, kernel 6.18).
-What it costs on bare metal was not, so there it is not counted, and the recording says so.
+Its cost on bare metal was not, so there it is not counted, and the recording says so.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class OverheadBudget:
         return self._judge(used)
 
     def pass_over(self, now: int, cost: Cost) -> None:
-        """Nothing is recorded at the moment: what that costs tells nothing of the rate."""
+        """Nothing is recorded at the moment: the cost of that says nothing about the rate."""
         self._began += now - self._since
         self._since, self._before = now, cost
 

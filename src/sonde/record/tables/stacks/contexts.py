@@ -142,7 +142,7 @@ class Chains:
         return row
 
     def repeat(self, before: Chains, function: Callable[[int], int]) -> None:
-        """Agents tell who calls whom once; a new segment wants to know it, too."""
+        """Agents report who calls whom once; a new segment needs it, too."""
         nodes = [self.node(function(row), depth) for row, depth in before._nodes]
         nodes.append(-1)
         for node, caller, line in before._links:
@@ -204,8 +204,8 @@ class Codes:
 
     def _add(self, code: int, what: tuple[str, str, int]) -> None:
         self._described[code] = what
-        # The agent uses a place again only once the code that was there is gone. Which of the two
-        # came later tell their numbers, not the order in which rings are drained.
+        # The agent uses a place again only once the code that was there was freed. Which of the two
+        # came later is in their numbers, not in the order in which rings are drained.
         place = code & shm.PLACE_MASK
         before = self._at.setdefault(place, code)
         if before == code:

@@ -49,7 +49,7 @@ class LiveProfile:
         del self._numbers[:]
 
     def purge(self) -> None:
-        """Forgets what is known, to begin anew."""
+        """Forgets what is known, to begin again."""
         self.tree.purge()
         self.exact = True
         self._since = time.monotonic_ns()
@@ -200,8 +200,8 @@ class LiveThread:
             return range(same, begun)
         if not rows or self._sampling.marks_activations():
             return range(0)  # what is new in it is not marked, and counts in the next sample
-        # Nobody tells: what has not changed counts as the same, and so does the frame that has
-        # moved within its function.
+        # It is not reported: what has not changed counts as the same, and so does the frame that
+        # has moved within its function.
         self._online.exact = False
         moved = (
             unchanged < depth
