@@ -4,10 +4,10 @@
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
-                                        locks contended counting flow objects created heap open
-                                        disk recorder page attach top cycles hotspot hotspot-locks
-                                        continuous fleet slower calls chained partial walks scale
-                                        threads steal;
+                                        locks contended counting flow objects created
+                                        memory-peers heap open disk recorder page attach top cycles
+                                        hotspot hotspot-locks continuous fleet slower calls chained
+                                        partial walks scale threads steal;
                                         and long ones: calls-versions calls-table agreement truth
                                         intervals
     benchmarks/run.py --write           write benchmarks/results and the pages made of it
@@ -54,6 +54,7 @@ from cost import (
     hotspot_locks,
     intervals,
     locks,
+    memory_peers,
     objects,
     opening,
     overhead,
@@ -84,6 +85,7 @@ PARTS = (
     "flow",
     "objects",
     "created",
+    "memory-peers",
     "heap",
     "open",
     "disk",
@@ -235,6 +237,11 @@ class Bench:
         names = self.programs(list(created.PROGRAMS), ["deltablue"])
         seconds = 3 if self.quick else 60
         created.report(section, list(self.envs.values()), names, seconds, self.scratch)
+
+    def memory_peers(self, section: Section) -> None:
+        names = self.programs(list(memory_peers.PROGRAMS), ["json_loads"])
+        packages.add(self.main, memory_peers.PACKAGES)
+        memory_peers.report(section, self.main, names, 2 if self.quick else 5, self.scratch)
 
     def heap(self, section: Section) -> None:
         for env in self.envs.values():
