@@ -10,49 +10,19 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.trees.context_tree import sums
 from sonde.row_values import CALLBACK, TASK, TASK_GROUP, WOKEN, WOKEN_TASK
+from sonde.views.loops.loop_lag import Loop, in_range, loops_of
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection, threads_of
 from sonde.views.selecting.task_filter import keys, tasks_called
 
 if TYPE_CHECKING:
-    from sonde.model.trees.context_tree import Flags, Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
 
 KINDS = {TASK: "task", CALLBACK: "callback", TASK_GROUP: "tasks"}
 
 Frames = list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Lag:
-    """How long callbacks of a loop were ready before they ran."""
-
-    mean: int
-    max: int
-    p99: int
-    """At most 25 % too large: it is the bound of a histogram's bucket."""
-
-    def to_json(self) -> dict[str, int]:
-        return {"mean": self.mean, "max": self.max, "p99": self.p99}
-
-
-@dataclass(frozen=True)
-class Loop:
-    thread: str
-    tid: int
-    runtime: str
-    steps: int
-    lag: Lag
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "thread": self.thread,
-            "tid": self.tid,
-            "runtime": self.runtime,
-            "steps": self.steps,
-            "lag_ns": self.lag.to_json(),
-        }
 
 
 @dataclass(frozen=True)
@@ -145,7 +115,7 @@ def tasks(
         raise UsageError("tasks are in no span; leave out --span, --attribute and --trace")
     rows = _rows(recording, selection)
     rows.sort(key=lambda row: (-row.ready_ns, -row.running_ns, -row.suspended_ns))
-    return Tasks(_loops(recording, selection), rows[:top], _why_none(recording))
+    return Tasks(loops_of(recording, selection), rows[:top], _why_none(recording))
 
 
 def _why_none(recording: Recording) -> str:
@@ -154,46 +124,6 @@ def _why_none(recording: Recording) -> str:
         return "No tasks were recorded; record them with: sonde run --what +tasks …"
     why = recording.quality.get("why_no_tasks")
     return f"No tasks were recorded: {why}." if why else "No event loop took a step."
-
-
-def in_range(time: Ints, selection: Selection) -> Flags:
-    flags = np.ones(len(time), dtype=bool)
-    if selection.start_ns is not None:
-        flags &= time >= selection.start_ns
-    if selection.end_ns is not None:
-        flags &= time < selection.end_ns
-    return flags
-
-
-# ---- loops
-
-
-def _loops(recording: Recording, selection: Selection) -> list[Loop]:
-    times, lags, threads = recording.loop_times, recording.loop_lags, recording.threads
-    chosen = threads_of(recording, selection)
-    keep = in_range(times.time, selection) & chosen[times.thread]
-    lag_keep = in_range(lags.time, selection)
-    found = []
-    for thread in np.unique(times.thread[keep]).tolist():
-        mine = keep & (times.thread == thread)
-        steps, ready = int(times.steps[mine].sum()), int(times.ready_ns[mine].sum())
-        longest = int(times.max_ns[mine].max())
-        buckets = lag_keep & (lags.thread == thread)
-        p99 = min(_quantile(lags.below_ns[buckets], lags.count[buckets], 0.99), longest)
-        runtime = times.runtime[int(np.flatnonzero(mine)[-1])]
-        tid = int(threads.tid[thread])
-        name = threads.name[thread] or str(tid)
-        found.append(Loop(name, tid, runtime, steps, Lag(ready // max(steps, 1), longest, p99)))
-    return sorted(found, key=lambda loop: -loop.steps)
-
-
-def _quantile(below: Ints, count: Ints, share: float) -> int:
-    if not len(below):
-        return 0
-    order = np.argsort(below, kind="stable")
-    filled = np.cumsum(count[order].astype(np.int64))
-    place = int(np.searchsorted(filled, share * filled[-1]))
-    return int(below[order[min(place, len(order) - 1)]])
 
 
 # ---- tasks
