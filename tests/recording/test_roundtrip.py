@@ -102,7 +102,7 @@ def contents(draw: st.DrawFn) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @given(contents(), st.integers(1, 40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_rows_in_any_flushes(tables: dict[str, list[tuple[Any, ...]]], step: int) -> None:
     def write(writer: Writer) -> None:
         longest = max(len(rows) for rows in tables.values())
@@ -150,7 +150,7 @@ json_values = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.text("abc", min_size=1), json_values, max_size=4), max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_facts_merge_and_the_last_value_wins(steps: list[dict[str, Any]]) -> None:
     def write(writer: Writer) -> None:
         for step in steps:

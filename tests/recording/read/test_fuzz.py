@@ -1,4 +1,4 @@
-"""Ten thousand bad files: each opens or is refused in a sentence, in little memory.
+"""A thousand bad files: each opens or is refused in a sentence, in little memory.
 
 With `--soak` a hundred thousand. The inputs are the same in every run. SONDE_FUZZ_INPUTS asks for
 another number of them, and SONDE_FUZZ_SEED for others.
@@ -110,7 +110,7 @@ def fuzz(seed: int, inputs: int) -> Counter[str]:
 
 @pytest.mark.timeout(1800)
 def test_mutated_recordings_open_or_are_refused(request):
-    few = "100000" if request.config.getoption("soak") else "4000"
+    few = "100000" if request.config.getoption("soak") else "1000"
     inputs = int(os.environ.get("SONDE_FUZZ_INPUTS", few))
     # Spawned: a fork would inherit this process's peak of memory.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
