@@ -16,7 +16,7 @@ KNOWN_CIRCLES: dict[tuple[str, ...], str] = {}
 KNOWN_UPWARD: dict[tuple[str, str], str] = {}
 
 ROOMS = {
-    "record": ("system", "targets", "shm", "tables", "decode", "recorder"),
+    "record": ("system", "targets", "shm", "tables", "remote_tasks", "decode", "recorder"),
     "record.recorder": ("options", "sampling", "control"),
     "record.tables": ("active_sampler", "stacks"),
     "recording": (

@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 
 from attaching import Target, attach, begun, has_agent, until
 from launching import TARGETS, TIMEOUT_S, Interpreter
+from matrix import OWN
 from sonde.record.targets import session_registry
 from sonde.recording.reader import read
 from sonde.recording.write.writer import Writer
@@ -29,6 +30,7 @@ from sonde.views.locks.lock_table import lock_table
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.flat import flat
 from sonde.views.threads import threads
+from truth.stacks import PROGRAMS
 
 WHAT = ["cpu", "locks"]
 SIZE = (80, 24)
@@ -349,3 +351,40 @@ def test_the_next_part_of_a_recording_is_followed(folder: Path) -> None:
         (session / session_registry.FILE).unlink()
         assert not seen.poll()
         assert seen.ended == f"the recording of process {os.getpid()} ended"
+
+
+@pytest.mark.versions(*OWN)
+def test_tasks_of_event_loops(python: Interpreter, folder: Path) -> None:
+    async def test() -> None:
+        with (
+            Target(python, PROGRAMS / "awaiting.py", "waiting") as target,
+            watching(target.pid) as seen,
+        ):
+            async with shown(seen, (100, 40)) as (app, pilot):
+
+                def stuck() -> list[str]:
+                    return [line for line in lines(app, "tasks") if "DEADLOCK" in line]
+
+                await eventually(pilot, lambda: len(stuck()) == 4, "two deadlocks")
+                assert app.query_one("#tasks", Rows).display
+                assert any(
+                    "one" in line and "awaits a lock held by two" in line for line in stuck()
+                )
+                app.search = "awaits a queue"
+                app._draw()
+                (row,) = lines(app, "tasks")[1:]
+                assert "suspended" in row
+                assert "consumer" in row
+            assert target.alive
+
+    run(test)
+
+
+def test_a_program_without_tasks_has_no_table_of_them(python: Interpreter, folder: Path) -> None:
+    async def test() -> None:
+        with Target(python, "-c", IDLE) as target, watching(target.pid) as seen:
+            async with shown(seen) as (app, pilot):
+                await eventually(pilot, lambda: app.now, "threads")
+                assert not app.query_one("#tasks", Rows).display
+
+    run(test)

@@ -18,9 +18,11 @@ from sonde.record.system.procfs import words_of
 from sonde.record.targets.process import program_of
 from sonde.reports.layout.names import clipped, printable, shortened
 from sonde.reports.live import process as report
+from sonde.reports.live import tasks as task_report
 from sonde.top.rows import Rows, as_text
 from sonde.top.screens import Keys, Processes
 from sonde.top.states import threads_now
+from sonde.top.tasks import TaskWatch
 from sonde.top.watched import Watched
 from sonde.views.selecting.sources import Sources
 
@@ -50,6 +52,7 @@ class Top(App[None]):
     #functions { height: 5fr; }
     #threads { height: 3fr; }
     #locks { height: 3fr; }
+    #tasks { height: 4fr; }
     #status { height: 1; }
     #search { height: 1; border: none; padding: 0; display: none; }
     #search.open { display: block; }
@@ -82,8 +85,9 @@ class Top(App[None]):
         self.now: list[ThreadNow] = []
         self.pictures = 0
         """How often one was made."""
+        self.tasks = TaskWatch(watched.pid)
         self._program = program_of(words_of(watched.pid))
-        self._sorts = {"functions": "self", "threads": "cpu", "locks": "waited"}
+        self._sorts = {"functions": "self", "threads": "cpu", "locks": "waited", "tasks": "state"}
         self._sources = Sources(None)
         self._pending = True
         self._made = self._stated = 0.0
@@ -96,6 +100,9 @@ class Top(App[None]):
         yield Rows("functions")
         yield Rows("threads")
         yield Rows("locks")
+        tasks = Rows("tasks")
+        tasks.display = False  # until there are any
+        yield tasks
         yield Input(placeholder="search", id="search")
         yield Static(id="status")
 
@@ -169,6 +176,8 @@ class Top(App[None]):
         if self.picture is not None:
             self.now = threads_now(self.picture)
             self._draw_threads()
+            if self.tasks.look({row.tid: row.name for row in self.now}):
+                self._draw_tasks()
 
     # ---- drawing
 
@@ -189,6 +198,13 @@ class Top(App[None]):
         table = self.query_one("#locks", Rows)
         sort = self._sorts["locks"]
         table.show(*report.locks(seen, table.room, sort=sort, search=self.search))
+        self._draw_tasks()
+
+    def _draw_tasks(self) -> None:
+        table, seen = self.query_one("#tasks", Rows), self.tasks.seen
+        table.display = bool(seen.now.tasks)
+        sort = self._sorts["tasks"]
+        table.show(*task_report.tasks(seen, table.room, sort=sort, search=self.search))
 
     def _draw_threads(self) -> None:
         if self.picture is None:
@@ -240,6 +256,7 @@ class Top(App[None]):
             "functions": report.FUNCTION_SORTS,
             "threads": report.THREAD_SORTS,
             "locks": report.LOCK_SORTS,
+            "tasks": task_report.TASK_SORTS,
         }[table]
         place = sorts.index(self._sorts[table])
         self._sorts[table] = sorts[(place + 1) % len(sorts)]
@@ -339,6 +356,7 @@ class Top(App[None]):
             return
         self.watched.close()
         self.watched, self.process, self.picture = other, pid, None
+        self.tasks = TaskWatch(pid)
         self._program = program_of(words_of(pid))
         self._last_of_ended, self._pending = False, True
         self._draw_head()

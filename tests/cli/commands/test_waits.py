@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from attaching import Target
 from launching import Interpreter, clean_environment
 from matrix import OLDEST_AND_NEWEST
+from truth.stacks import PROGRAMS
 
 SONDE = [sys.executable, "-m", "sonde"]
 
@@ -127,3 +129,24 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(
     assert answer.returncode == code
     assert answer.stderr.startswith(sentence)
     assert answer.stdout == ""
+
+
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
+def test_tasks_that_await_each_other(python: Interpreter) -> None:
+    with Target(python, PROGRAMS / "awaiting.py", "blocked") as target:
+        answer = ask(str(target.pid), "--json")
+        text = ask(str(target.pid)).stdout
+        assert target.alive
+    assert answer.returncode == 0, answer.stderr
+    told = json.loads(answer.stdout)
+    (loop,) = told["loops"]
+    tasks = told["tasks"]
+    assert (loop["thread"], loop["runtime"]) == ("MainThread", "asyncio")
+    assert [frame["name"] for frame in loop["stack"]] == ["main", "block"]
+    assert tasks[loop["running"]]["state"] == "running"
+    names = {frozenset(tasks[i]["name"] for i in cycle) for cycle in told["task_deadlocks"]}
+    assert names == {frozenset({"one", "two"}), frozenset({"ping", "pong"})}
+    assert "one waits for a lock that two holds" in text
+    assert "ping awaits pong" in text
+    assert "These tasks will never continue." in text
+    assert "consumer awaits a queue" in text

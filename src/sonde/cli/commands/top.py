@@ -41,7 +41,7 @@ def top(
         bool, typer.Option("--json", help="Print one snapshot as JSON, and exit.")
     ] = False,
 ) -> None:
-    """Show functions, threads, the GIL and locks of a process, live in the terminal.
+    """Show functions, threads, the GIL, locks and tasks of a process, live in the terminal.
 
     sonde attaches to the process as `sonde attach` does, and detaches when you press q. If the
     process is being recorded, sonde reads that recording instead.
@@ -84,6 +84,7 @@ def top(
 def _print(watched: Watched, window_s: float, as_json: bool) -> None:
     """One snapshot: of an existing recording at once, else after a while."""
     from sonde.top.states import threads_now
+    from sonde.top.tasks import TaskWatch
 
     window_ns = round(window_s * SECOND)
     watched.poll()
@@ -96,8 +97,10 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
         watched.poll()
     seen = watched.look(window_ns, process=watched.pid)
     now = threads_now(seen)
+    watch = TaskWatch(watched.pid)
+    watch.look({row.tid: row.name for row in now})
     if as_json:
-        result = seen.to_json() | {"ended": watched.ended or None}
+        result = seen.to_json() | watch.seen.now.to_json() | {"ended": watched.ended or None}
         doing = {(row.process, row.tid): row for row in now}
         rows = result["threads"]["rows"]
         known = {(row["process"], row["tid"]) for row in rows}
@@ -115,9 +118,12 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
     from sonde.record.targets.process import program_of
     from sonde.reports.layout.page import console
     from sonde.reports.live.process import render
+    from sonde.reports.live.tasks import render as render_tasks
 
     program = program_of(words_of(watched.pid))
     span = f"{seen.span_ns / SECOND:.1f} s"
     title = f"{watched.pid} {program}, the last {span}"
-    render(seen, now, console(), title=title + (f"; {watched.ended}" if watched.ended else ""))
+    out = console()
+    render(seen, now, out, title=title + (f"; {watched.ended}" if watched.ended else ""))
+    render_tasks(watch.seen, out)
     sys.stdout.flush()

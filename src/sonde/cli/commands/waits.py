@@ -26,11 +26,12 @@ def waits(
     given: PidOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Show which thread waits for which, with both call stacks, and deadlocks.
+    """Show which thread or task waits for which, with their call stacks, and deadlocks.
 
     sonde attaches to the process for a moment, as `sonde attach` does; if the process is being
     recorded, sonde reads that recording instead. It finds lock holders in the stacks of all
-    threads, so it also shows deadlocks in which no lock is ever released.
+    threads, so it also shows deadlocks in which no lock is ever released. It reads the tasks of
+    asyncio and uvloop, and what they await, from the memory of the process.
 
     \b
     Example:
@@ -56,14 +57,26 @@ def waits(
     recording = _inspect(number) if session is None else read(session.path)
     now = int(recording.target.get("duration_ns", 0))
     result = waits_at(recording, Selection(process=number), at_ns=now)
+    from sonde.record.remote_tasks.snapshot import TaskReader
+
+    tasks = TaskReader(number).read().named(_thread_names(recording, number))
     if as_json:
-        print(json.dumps(result.to_json(), separators=(",", ":")))
+        print(json.dumps(result.to_json() | tasks.to_json(), separators=(",", ":")))
         return
     from sonde.reports.layout.page import console
+    from sonde.reports.locks.tasks_now import render as render_tasks
     from sonde.reports.locks.waits import render
 
-    render(result, console(), now=True)
+    out = console()
+    render(result, out, now=True)
+    render_tasks(tasks, out)
     sys.stdout.flush()
+
+
+def _thread_names(recording: Recording, pid: int) -> dict[int, str]:
+    threads = recording.threads
+    names = dict(zip(threads.tid.tolist(), threads.name, strict=True))
+    return {pid: "MainThread"} | {tid: name for tid, name in names.items() if name}
 
 
 def _inspect(pid: int) -> Recording:

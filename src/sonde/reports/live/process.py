@@ -112,15 +112,15 @@ def _sure(live: Live) -> Parts:
 def functions(
     live: Live, width: int, *, sort: str = "self", search: str = ""
 ) -> tuple[Parts, list[Parts]]:
-    rows = [row for row in live.flat.rows if _fits(search, row.function.name, row.function.file)]
+    rows = [row for row in live.flat.rows if fits(search, row.function.name, row.function.file)]
     if sort == "total":
         rows.sort(key=lambda row: -row.total_ns)
     elif sort == "name":
         rows.sort(key=lambda row: row.function.name)
     spark = width >= 64
-    title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'self time':>10}"
+    title = f"{mark('self', sort):>8}{mark('total', sort):>8}{'self time':>10}"
     title += f"  {'last minute':<12}" if spark else ""
-    title += f"  {_mark('function', 'function' if sort == 'name' else '')}"
+    title += f"  {mark('function', 'function' if sort == 'name' else '')}"
     highest = _highest(live.history) if spark else 0
     whole, room = live.flat.total_ns, width - (42 if spark else 28)
     return [(title, "bold")], [
@@ -138,7 +138,7 @@ def source_lines(
     live: Live, width: int, sources: Sources, *, sort: str = "self", search: str = ""
 ) -> tuple[Parts, list[Parts]]:
     found = live.lines.rows if live.lines else []
-    rows = [row for row in found if _fits(search, row.file)]
+    rows = [row for row in found if fits(search, row.file)]
     if sort == "total":
         rows.sort(key=lambda row: -row.total_ns)
     elif sort == "name":
@@ -156,8 +156,8 @@ def source_lines(
                 (f"  {clipped(text, max(room - len(where) - 2, 0))}", "dim"),
             ]
         )
-    title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'self time':>10}  "
-    return [(title + _mark("line", "line" if sort == "name" else ""), "bold")], body
+    title = f"{mark('self', sort):>8}{mark('total', sort):>8}{'self time':>10}  "
+    return [(title + mark("line", "line" if sort == "name" else ""), "bold")], body
 
 
 def sparkline(history: History, function: Function, highest: int) -> str:
@@ -179,13 +179,13 @@ def _highest(history: History) -> int:
 def threads(
     live: Live, rows: list[ThreadNow], width: int, *, sort: str = "cpu", search: str = ""
 ) -> tuple[Parts, list[Parts]]:
-    rows = [row for row in rows if _fits(search, row.name, row.doing, str(row.tid))]
+    rows = [row for row in rows if fits(search, row.name, row.doing, str(row.tid))]
     if sort == "waiting":
         rows.sort(key=lambda row: -row.wait_ns)
     elif sort == "name":
         rows.sort(key=lambda row: row.name)
-    title = f"{_mark('cpu', sort):>8}{_mark('waiting', sort):>9}{'tid':>8}  "
-    title += f"{_mark('thread', 'thread' if sort == 'name' else ''):<16}  now"
+    title = f"{mark('cpu', sort):>8}{mark('waiting', sort):>9}{'tid':>8}  "
+    title += f"{mark('thread', 'thread' if sort == 'name' else ''):<16}  now"
     return [(title, "bold")], [
         [
             f"{_share(row.cpu_ns, live.span_ns):>8}{_share(row.wait_ns, live.span_ns):>9}",
@@ -206,12 +206,12 @@ def locks(
     live: Live, width: int, *, sort: str = "waited", search: str = ""
 ) -> tuple[Parts, list[Parts]]:
     """Two lines a lock: its figures, and the call stack most of its waiting is attributed to."""
-    rows = [row for row in live.locks.rows if _fits(search, row.lock, row.kind)]
+    rows = [row for row in live.locks.rows if fits(search, row.lock, row.kind)]
     if sort == "waits":
         rows.sort(key=lambda row: -row.waits)
     elif sort == "longest":
         rows.sort(key=lambda row: -row.max_ns)
-    title = f"{_mark('waited', sort):>9}{_mark('waits', sort):>8}{_mark('longest', sort):>10}"
+    title = f"{mark('waited', sort):>9}{mark('waits', sort):>8}{mark('longest', sort):>10}"
     body: list[Parts] = []
     for row in rows:
         body.append(
@@ -265,12 +265,12 @@ def without_ended(rows: list[ThreadNow]) -> list[ThreadNow]:
     return sorted([*living, together], key=lambda row: -row.cpu_ns)
 
 
-def _fits(search: str, *texts: str) -> bool:
+def fits(search: str, *texts: str) -> bool:
     wanted = search.casefold()
     return not wanted or any(wanted in text.casefold() for text in texts)
 
 
-def _mark(title: str, sort: str) -> str:
+def mark(title: str, sort: str) -> str:
     return f"▼{title}" if title == sort else title
 
 

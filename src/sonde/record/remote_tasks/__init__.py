@@ -1,0 +1,1 @@
+"""The tasks of event loops in another process, read from its memory while it runs or hangs."""
