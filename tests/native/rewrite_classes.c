@@ -6,6 +6,7 @@
 // FROM has one path per line, below the current directory; what was rewritten goes to the same path
 // below INTO. DAMAGED: as many times each class is rewritten with bytes that are wrong, or cut off,
 // for the sanitizers to see. Prints what was done, and why the rest was not.
+#include "hotspot/lock_activity/lock_places.h"
 #include "hotspot/rewrite/class_file.h"
 #include "hotspot/rewrite/instructions.h"
 
@@ -20,7 +21,7 @@ static struct {
     const char *why;
     unsigned long count;
 } reasons[MAX_REASONS];
-static unsigned long methods, done;
+static unsigned long methods, done, places; // places: of locks
 
 static void count_reason(const char *why)
 {
@@ -34,13 +35,15 @@ static void count_reason(const char *why)
     }
 }
 
-// Reports all calls, and in methods that are not static also the object, besides a pass before
-// every tenth instruction.
+// Reports all calls and locks, and in methods that are not static also the object, besides a pass
+// before every tenth instruction.
 static bool choose(void *context, const sonde_class_method *method, sonde_method_edit *edit)
 {
     (void)context;
     edit->calls = true;
     edit->number = (uint32_t)methods++;
+    sonde_lock_places(method, edit);
+    places += edit->insertion_count;
     if (!(method->access & SONDE_ACC_STATIC) && !sonde_utf8_is(method->name, "<init>"))
         edit->insertions[edit->insertion_count++] =
             (sonde_insertion){.at_entry = true, .type = 'L', .number = edit->number};
@@ -135,15 +138,16 @@ int main(int count, char **arguments)
             write_file(arguments[3], name, &output);
         classes += !why;
         sonde_output_free(&output);
-        unsigned long before = methods, before_done = done;
+        unsigned long before = methods, before_done = done, before_places = places;
         for (unsigned long i = 0; i < damaged; i++)
             damage(bytes, size, &quiet, &state);
         methods = before;
         done = before_done;
+        places = before_places;
         free(bytes);
     }
     fclose(list);
-    printf("%lu classes\n%lu methods\n%lu rewritten\n", classes, methods, done);
+    printf("%lu classes\n%lu methods\n%lu rewritten\n%lu places\n", classes, methods, done, places);
     for (size_t i = 0; i < MAX_REASONS && reasons[i].why; i++)
         printf("%lu %s\n", reasons[i].count, reasons[i].why);
     return 0;

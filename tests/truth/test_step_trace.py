@@ -16,6 +16,7 @@ from attaching import Target
 from launching import SONDE, TIMEOUT_S, Interpreter, clean_environment, sonde
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
+from sonde.views.flow.flow import flow
 from sonde.views.steps.trace import TraceReport, trace
 from truth.stacks import PROGRAMS
 
@@ -95,6 +96,24 @@ def test_the_flow_adds_up_and_is_indented(stepped: Stepped) -> None:
     assert len(leaves) == 48
     assert {row["end"] for row in leaves} == {"return"}
     assert "unwind" in {row["end"] for row in flow.rows} | {"unwind"}
+
+
+def test_the_call_flow_counts_the_same(
+    stepped: Stepped, python: Interpreter, keep: Callable[[str], Path]
+) -> None:
+    path = keep(f"stepped-flow-{python.version}")
+    done = sonde(
+        "run", "-o", path, "--what", "flow", "--flow-metric", "instructions", "--flow-in", "work",
+        "--", python.path, PROGRAM,
+        env=clean_environment(PYTHONPATH=os.fspath(SOURCE)),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    own = os.fspath(PROGRAM)
+    rows = [row for row in flow(read(path)).rows if row.function.file == own]
+    counted = {row.function.name: row.numbers.base for row in rows}
+    traced = [row for row in stepped.by("function").rows if row["file"] == own]
+    assert counted == {r["name"]: r["instructions"] for r in traced if r["name"] in counted}
+    assert len(counted) > 10
 
 
 SPIN = """

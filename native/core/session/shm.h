@@ -20,10 +20,11 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 15u
+#define SONDE_PROTOCOL 16u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_FLOW_SIZE (4096u + (64u << 19))
+#define SONDE_LOCK_WITHIN 512u // bytes
 #define SONDE_UNWALKED 16u
 #define SONDE_MAX_EVENTS 16u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is written outside of handlers
@@ -105,14 +106,17 @@ typedef struct {
     // it is part of the slots' agent_ns.
     _Atomic uint64_t objects_taken, objects_lost, object_agent_ns;
     _Atomic uint32_t lock_activity; // of SONDE_LOCK_ACTIVITY_*
-    uint32_t pad3;
+    // The recorder's again: the package, class or method whose acquisitions are sampled.
+    uint32_t lock_within_length;
+    char lock_within[SONDE_LOCK_WITHIN];
 } sonde_header;
 
 enum { // whether acquisitions of locks are sampled, sonde_header.lock_activity
     SONDE_LOCK_ACTIVITY_UNASKED = 0,
     SONDE_LOCK_ACTIVITY_SAMPLED = 1,
     SONDE_LOCK_ACTIVITY_UNKNOWN_LAYOUT = 2, // of the interpreter's locks
-    SONDE_LOCK_ACTIVITY_NO_HOOK = 3,        // the runtime has none
+    SONDE_LOCK_ACTIVITY_NO_HOOK = 3,        // the runtime lets no class be changed
+    SONDE_LOCK_ACTIVITY_WITH_FLOW = 4,      // whose inserted calls are the same
 };
 
 enum {                         // whether allocations are sampled, sonde_header.objects
@@ -351,8 +355,12 @@ typedef struct { // a lock was acquired at `time`, after so much waiting
     uint16_t pad;
     uint32_t span; // in which it was acquired; 0: none
     uint32_t pad1;
+    uint64_t type;     // that the lock is of, as in SONDE_REC_TYPE; 0: it has none
+    uint64_t spin_ns;  // of `wait_ns`: on CPU, trying again; SONDE_NO_SPIN: unknown
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_lock_sample;
+
+#define SONDE_NO_SPIN UINT64_MAX
 
 typedef struct { // the lock was released, by any thread
     sonde_rec rec;

@@ -1,31 +1,10 @@
-// Acquisitions of locks, of which each thread counts down to the next that is sampled.
+// Samples acquisitions of Python's locks.
 #ifndef SONDE_CPYTHON_ACQUISITIONS_H
 #define SONDE_CPYTHON_ACQUISITIONS_H
 
+#include "core/hooks/acquisition_counts.h"
+
 #include <Python.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-typedef struct {
-    uint32_t *left; // of the thread's slot, see sonde_slot
-    uint32_t round; // of the counting that this belongs to
-    uint64_t random;
-} sonde_acquisitions;
-
-extern _Thread_local sonde_acquisitions sonde_acquisitions_mine
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-extern uint32_t sonde_acquisitions_round __attribute__((visibility("hidden")));
-
-// Is the next acquisition to be sampled, or is nothing known of this thread? Most are not.
-static inline bool sonde_acquisition_is_due(void)
-{
-    const sonde_acquisitions *mine = &sonde_acquisitions_mine;
-    return __builtin_expect(mine->round != sonde_acquisitions_round || *mine->left <= 1, 0);
-}
-
-// One that is not sampled was made. Its thread may have waited since it asked, and the counting be
-// over: what `left` points at is there for ever.
-static inline void sonde_acquisition_count(void) { --*sonde_acquisitions_mine.left; }
 
 // What is known of an acquisition before it is tried.
 typedef struct {
@@ -41,10 +20,10 @@ void sonde_attempt_succeeded(const sonde_attempt *attempt, PyObject *lock, bool 
 // The lock is about to be released. `ends`: that ends the hold.
 void sonde_lock_releases(PyObject *lock, bool reentrant);
 
-// Counting begins, with the session. False: there is no memory. The caller has the GIL.
-bool sonde_acquisitions_start(void);
+// Sampling begins, with the session. False: there is no memory. The caller has the GIL.
+bool sonde_lock_samples_start(void);
 // It ends, before the session; or the calling process is a forked child, which has nothing to count
 // yet.
-void sonde_acquisitions_stop(void);
+void sonde_lock_samples_stop(void);
 
 #endif

@@ -214,7 +214,7 @@ void sonde_lock_activity_start(void)
     if (!(sonde.config.what & SONDE_WHAT_LOCK_ACTIVITY))
         return;
     bool known = sonde_lock_types_find(&types) && find_methods();
-    if (!known || !sonde_acquisitions_start()) {
+    if (!known || !sonde_lock_samples_start()) {
         atomic_store(&sonde.header->lock_activity, SONDE_LOCK_ACTIVITY_UNKNOWN_LAYOUT);
         return;
     }
@@ -229,20 +229,20 @@ void sonde_lock_activity_stop(void)
         return;
     started = false;
     take_out();
-    sonde_acquisitions_stop();
+    sonde_lock_samples_stop();
 }
 
 void sonde_lock_activity_before_child(void)
 {
     if (started)
-        sonde_acquisitions_stop();
+        sonde_lock_samples_stop();
 }
 
 void sonde_lock_activity_forked(bool followed)
 {
     if (!started)
         return;
-    if (followed && sonde_acquisitions_start()) {
+    if (followed && sonde_lock_samples_start()) {
         atomic_store(&sonde.header->lock_activity, SONDE_LOCK_ACTIVITY_SAMPLED);
         return;
     }

@@ -8,7 +8,6 @@
 enum { ACC_PUBLIC = 0x0001, ACC_STATIC = 0x0008, ACC_FINAL = 0x0010, ACC_SUPER = 0x0020 };
 enum { ACC_NATIVE = 0x0100, ACC_SYNTHETIC = 0x1000 };
 enum { OP_ICONST_0 = 0x03, OP_ILOAD_0 = 0x1a, OP_IINC = 0x84, OP_IFEQ = 0x99 };
-enum { OP_INVOKEVIRTUAL = 0xb6 };
 
 // What the methods about calls get with virtual threads, and what it is made of.
 static const char with_thread[] = "(IJ)V";
@@ -50,7 +49,7 @@ static void add_with_thread(class_maker *maker, const char *name)
     sonde_append_u1(to, OP_ILOAD_0);
     sonde_append_u1(to, SONDE_OP_INVOKESTATIC);
     sonde_append_u2(to, current);
-    sonde_append_u1(to, OP_INVOKEVIRTUAL);
+    sonde_append_u1(to, SONDE_OP_INVOKEVIRTUAL);
     sonde_append_u2(to, number);
     sonde_append_u1(to, SONDE_OP_INVOKESTATIC);
     sonde_append_u2(to, native);
@@ -183,6 +182,10 @@ bool sonde_call_class_register(JNIEnv *env, jclass class, const sonde_call_nativ
         {"real", "(DI)V", (void *)natives->real},
         {"object", "(Ljava/lang/Object;I)V", (void *)natives->object},
         {"pass", "(I)V", (void *)natives->pass},
+        {"acquires", "(Ljava/lang/Object;I)V", (void *)natives->acquires},
+        {"acquired", "(I)V", (void *)natives->acquired},
+        {"releases", "(Ljava/lang/Object;I)V", (void *)natives->releases},
+        {"holds", "(Ljava/lang/Object;I)V", (void *)natives->holds},
     };
     bool done = (*env)->RegisterNatives(env, class, methods, sizeof methods / sizeof *methods) == 0;
     (*env)->ExceptionClear(env);

@@ -24,6 +24,10 @@ typedef struct {
     void(JNICALL *real)(JNIEnv *, jclass, jdouble value, jint number);
     void(JNICALL *object)(JNIEnv *, jclass, jobject value, jint number);
     void(JNICALL *pass)(JNIEnv *, jclass, jint number);
+    void(JNICALL *acquires)(JNIEnv *, jclass, jobject lock, jint number);
+    void(JNICALL *acquired)(JNIEnv *, jclass, jint number);
+    void(JNICALL *releases)(JNIEnv *, jclass, jobject lock, jint number);
+    void(JNICALL *holds)(JNIEnv *, jclass, jobject lock, jint number);
 } sonde_call_natives;
 
 // NULL: the VM does not let it be defined. A local reference.

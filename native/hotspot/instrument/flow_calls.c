@@ -3,11 +3,11 @@
 
 #include "core/base/clock.h"
 #include "core/session/session.h"
-#include "hotspot/instrument/flow_classes.h"
 #include "hotspot/instrument/flow_threads.h"
 #include "hotspot/instrument/flow_training.h"
 #include "hotspot/instrument/method_numbers.h"
 #include "hotspot/names/methods.h"
+#include "hotspot/rewrite/class_filter.h"
 
 // ---- methods: the key of a context is the number of its method
 
@@ -106,11 +106,16 @@ void sonde_flow_set_natives(sonde_call_natives *natives)
 
 // ---- which methods
 
-bool sonde_flow_wants(const char *class_name) { return sonde_flow_wants_class(class_name); }
+static sonde_class_filter filter; // --flow-in
+
+bool sonde_flow_wants(const char *class_name)
+{
+    return sonde_class_filter_wants(&filter, class_name);
+}
 
 void sonde_flow_choose(const sonde_class_method *method, jmethodID id, sonde_method_edit *edit)
 {
-    if (!sonde_flow_wants_method(method))
+    if (!sonde_class_filter_wants_method(&filter, method))
         return;
     edit->number = sonde_method_number(id);
     edit->calls = edit->number != SONDE_NO_NUMBER;
@@ -138,7 +143,8 @@ bool sonde_flow_prepare(JNIEnv *env, bool possible)
 {
     sonde_flow_header *header = header_of();
     uint32_t length = header->within_length;
-    sonde_flow_classes_set(header->within, length < SONDE_FLOW_WITHIN ? length : SONDE_FLOW_WITHIN);
+    sonde_class_filter_set(&filter, header->within,
+                           length < SONDE_FLOW_WITHIN ? length : SONDE_FLOW_WITHIN);
     atomic_store(&header->state, SONDE_FLOW_FAILED);
     if (!possible || !sonde_flow_threads_start(env))
         return false;

@@ -75,12 +75,15 @@ static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint
 static void JNICALL on_enter(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object)
 {
     (void)jvmti;
+    uint64_t now = sonde_now();
     begin(env, thread, object, 0, SONDE_KIND_MONITOR);
+    sonde_contended_monitor = (sonde_contended){sonde_current_wait.lock, now, now};
 }
 
 static void JNICALL on_entered(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object)
 {
     (void)jvmti;
+    sonde_contended_monitor.got = sonde_now();
     end(env, thread, object, 0, SONDE_KIND_MONITOR, false);
 }
 
@@ -91,6 +94,7 @@ static void JNICALL on_wait(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobjec
     (void)timeout;
     if (sonde_parks_register(env))
         return;
+    sonde_condition_waits++;
     begin(env, thread, object, SONDE_IS_WAIT, SONDE_KIND_MONITOR_WAIT);
 }
 

@@ -104,6 +104,7 @@ static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong 
     const void *key = sonde_condition_key(me);
     jobject of = sonde_condition_lock(env, blocker);
     uint64_t wanted = of ? sonde_lock_of(of, SONDE_IS_PARK) : 0;
+    sonde_condition_waits += of != NULL;
     (*env)->DeleteLocalRef(env, of);
     is_not_woken();
     bool seen = sonde_wait_begin(key_of(lock), lock, SONDE_KIND_PARK);

@@ -4,6 +4,8 @@
 #include "hotspot/locks/wait_registry.h"
 
 _Thread_local sonde_thread_wait sonde_current_wait;
+_Thread_local sonde_contended sonde_contended_monitor;
+_Thread_local uint32_t sonde_condition_waits;
 
 // Where it cannot leave, which is found out only when it has tried, its carrier sleeps for it. One
 // that is back may find the monitor taken, and leave again without an event.

@@ -84,7 +84,7 @@ static const char *find_prefixes(sonde_code_layout *layout, const sonde_method_e
             return malformed;
         if (edit->calls && layout->handlers[pc])
             layout->prefix[pc] = (uint16_t)(layout->prefix[pc] + SONDE_INSERTED_CALL_SIZE);
-        if (edit->calls && sonde_instruction_returns(positions->code[pc]))
+        if (sonde_edit_has_exits(edit) && sonde_instruction_returns(positions->code[pc]))
             layout->prefix[pc] = (uint16_t)(layout->prefix[pc] + SONDE_INSERTED_CALL_SIZE);
     }
     return NULL;
@@ -240,7 +240,7 @@ void sonde_layout_write(const sonde_code_layout *layout, const sonde_method_edit
         for (uint32_t i = 0; layout->prefix[pc] && i < edit->insertion_count; i++)
             if (!edit->insertions[i].at_entry && edit->insertions[i].pc == pc)
                 sonde_append_insertion(constants, &edit->insertions[i], to);
-        if (edit->calls && sonde_instruction_returns(positions->code[pc]))
+        if (sonde_edit_has_exits(edit) && sonde_instruction_returns(positions->code[pc]))
             sonde_append_call(constants, SONDE_CALL_LEAVE, number, to);
         write_instruction(layout, pc, following - pc, to);
     }

@@ -81,14 +81,34 @@ sonde_utf8 sonde_pool_class(const sonde_constant_pool *pool, uint32_t index)
     return sonde_pool_utf8(pool, class ? u2(class) : 0);
 }
 
-sonde_utf8 sonde_pool_method_name(const sonde_constant_pool *pool, uint32_t index)
+static const uint8_t *method_at(const sonde_constant_pool *pool, uint32_t index)
 {
     const uint8_t *method = constant(pool, index, SONDE_CONSTANT_METHOD);
-    if (!method)
-        method = constant(pool, index, SONDE_CONSTANT_INTERFACE_METHOD);
-    const uint8_t *name =
+    return method ? method : constant(pool, index, SONDE_CONSTANT_INTERFACE_METHOD);
+}
+
+static sonde_utf8 name_or_type(const sonde_constant_pool *pool, uint32_t index, size_t at)
+{
+    const uint8_t *method = method_at(pool, index);
+    const uint8_t *both =
         method ? constant(pool, u2(method + 2), SONDE_CONSTANT_NAME_AND_TYPE) : NULL;
-    return sonde_pool_utf8(pool, name ? u2(name) : 0);
+    return sonde_pool_utf8(pool, both ? u2(both + at) : 0);
+}
+
+sonde_utf8 sonde_pool_method_name(const sonde_constant_pool *pool, uint32_t index)
+{
+    return name_or_type(pool, index, 0);
+}
+
+sonde_utf8 sonde_pool_method_descriptor(const sonde_constant_pool *pool, uint32_t index)
+{
+    return name_or_type(pool, index, 2);
+}
+
+sonde_utf8 sonde_pool_method_class(const sonde_constant_pool *pool, uint32_t index)
+{
+    const uint8_t *method = method_at(pool, index);
+    return sonde_pool_class(pool, method ? u2(method) : 0);
 }
 
 // ---- what is added

@@ -36,8 +36,10 @@ void sonde_pool_free(sonde_constant_pool *pool);
 sonde_utf8 sonde_pool_utf8(const sonde_constant_pool *pool, uint32_t index);
 // The name of the class at that index.
 sonde_utf8 sonde_pool_class(const sonde_constant_pool *pool, uint32_t index);
-// The name of the method at that index, and whether it is one.
+// The name, descriptor and class of the method at that index.
 sonde_utf8 sonde_pool_method_name(const sonde_constant_pool *pool, uint32_t index);
+sonde_utf8 sonde_pool_method_descriptor(const sonde_constant_pool *pool, uint32_t index);
+sonde_utf8 sonde_pool_method_class(const sonde_constant_pool *pool, uint32_t index);
 static inline bool sonde_utf8_is(sonde_utf8 text, const char *other)
 {
     return text.size == strlen(other) && memcmp(text.text, other, text.size) == 0;

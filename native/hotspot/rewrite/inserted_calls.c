@@ -11,6 +11,10 @@ const sonde_call_target sonde_call_targets[SONDE_CALLS] = {
     [SONDE_CALL_REAL] = {"real", "(DI)V"},
     [SONDE_CALL_OBJECT] = {"object", "(Ljava/lang/Object;I)V"},
     [SONDE_CALL_PASS] = {"pass", "(I)V"},
+    [SONDE_CALL_ACQUIRES] = {"acquires", "(Ljava/lang/Object;I)V"},
+    [SONDE_CALL_ACQUIRED] = {"acquired", "(I)V"},
+    [SONDE_CALL_RELEASES] = {"releases", "(Ljava/lang/Object;I)V"},
+    [SONDE_CALL_HOLDS] = {"holds", "(Ljava/lang/Object;I)V"},
 };
 
 uint32_t sonde_call_constant(sonde_call_constants *constants, uint32_t call)
@@ -66,6 +70,16 @@ static reported_type reported_as(char type)
         return (reported_type){SONDE_OP_ILOAD + 3, 0, SONDE_CALL_REAL};
     case SONDE_INSERT_CLASS:
         return (reported_type){SONDE_OP_LDC_W, 0, SONDE_CALL_OBJECT};
+    case SONDE_INSERT_ACQUIRES:
+        return (reported_type){SONDE_OP_DUP, 0, SONDE_CALL_ACQUIRES};
+    case SONDE_INSERT_ACQUIRED:
+        return (reported_type){0, 0, SONDE_CALL_ACQUIRED};
+    case SONDE_INSERT_RELEASES:
+        return (reported_type){SONDE_OP_DUP, 0, SONDE_CALL_RELEASES};
+    case SONDE_INSERT_HOLDS_THIS:
+        return (reported_type){SONDE_OP_ILOAD + 4, 0, SONDE_CALL_HOLDS};
+    case SONDE_INSERT_HOLDS_CLASS:
+        return (reported_type){SONDE_OP_LDC_W, 0, SONDE_CALL_HOLDS};
     case 'L':
     case '[':
         return (reported_type){SONDE_OP_ILOAD + 4, 0, SONDE_CALL_OBJECT};
@@ -80,6 +94,8 @@ uint32_t sonde_insertion_size(const sonde_insertion *insertion)
     uint32_t load = !as.load ? 0 : insertion->variable > 255 ? 4 : 2;
     if (as.load == SONDE_OP_LDC_W)
         load = 3;
+    else if (as.load == SONDE_OP_DUP)
+        load = 1;
     return load + (as.widen != 0) + SONDE_INSERTED_CALL_SIZE;
 }
 
@@ -90,6 +106,8 @@ void sonde_append_insertion(sonde_call_constants *constants, const sonde_inserti
     if (as.load == SONDE_OP_LDC_W) {
         sonde_append_u1(to, as.load);
         sonde_append_u2(to, constants->this_class);
+    } else if (as.load == SONDE_OP_DUP) {
+        sonde_append_u1(to, as.load);
     } else if (as.load && insertion->variable > 255) {
         sonde_append_u1(to, SONDE_OP_WIDE);
         sonde_append_u1(to, as.load);

@@ -14,6 +14,12 @@ enum {
     SONDE_CALL_REAL,    // likewise one that is, as a double
     SONDE_CALL_OBJECT,
     SONDE_CALL_PASS, // an instruction is about to be executed
+    // Of locks: one is about to be acquired, was acquired, is about to be released; a synchronized
+    // method was entered.
+    SONDE_CALL_ACQUIRES,
+    SONDE_CALL_ACQUIRED,
+    SONDE_CALL_RELEASES,
+    SONDE_CALL_HOLDS,
     SONDE_CALLS,
 };
 
@@ -42,6 +48,12 @@ void sonde_append_call(sonde_call_constants *constants, uint32_t call, uint32_t 
 
 #define SONDE_INSERT_PASS 'V'  // no value: only that one passes
 #define SONDE_INSERT_CLASS 'K' // the class itself
+// Of locks, see SONDE_CALL_ACQUIRES: the first and third report the object on top of the stack.
+#define SONDE_INSERT_ACQUIRES 'a'
+#define SONDE_INSERT_ACQUIRED 'd'
+#define SONDE_INSERT_RELEASES 'r'
+#define SONDE_INSERT_HOLDS_THIS 't'
+#define SONDE_INSERT_HOLDS_CLASS 'k'
 // A variable whose value is reported before an instruction, or at entry.
 typedef struct {
     uint32_t pc;
@@ -62,9 +74,15 @@ void sonde_append_insertion(sonde_call_constants *constants, const sonde_inserti
 // What is to be inserted into a method.
 typedef struct {
     bool calls;      // its entry, its returns and the exceptions that leave it
+    bool exits;      // its returns and the exceptions that leave it
     uint32_t number; // reported with them
     uint32_t insertion_count;
     sonde_insertion insertions[SONDE_MAX_INSERTIONS]; // by pc; those at entry anywhere
 } sonde_method_edit;
+
+static inline bool sonde_edit_has_exits(const sonde_method_edit *edit)
+{
+    return edit->calls || edit->exits;
+}
 
 #endif

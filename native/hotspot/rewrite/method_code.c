@@ -209,7 +209,7 @@ static const char *find_handler(rewriting *rewriting)
 {
     const sonde_method_kind *kind = rewriting->kind;
     const sonde_positions *positions = &rewriting->layout.positions;
-    if (!rewriting->edit->calls)
+    if (!sonde_edit_has_exits(rewriting->edit))
         return NULL;
     // No handler may catch what the call of the other constructor throws: the types in it would
     // be those before and after the call.
@@ -226,8 +226,9 @@ static void write_code(rewriting *rewriting)
 {
     sonde_output *to = rewriting->to;
     const sonde_method_edit *edit = rewriting->edit;
-    uint32_t number =
-        edit->calls ? sonde_pool_add_integer(rewriting->constants->pool, edit->number) : 0;
+    uint32_t number = sonde_edit_has_exits(edit)
+                          ? sonde_pool_add_integer(rewriting->constants->pool, edit->number)
+                          : 0;
     sonde_layout_write(&rewriting->layout, edit, rewriting->constants, number, to);
     if (rewriting->handler) {
         sonde_append_call(rewriting->constants, SONDE_CALL_UNWIND, number, to);
@@ -248,7 +249,7 @@ static const char *rewrite(rewriting *rewriting, sonde_reader *old)
         return why;
     sonde_output *to = rewriting->to;
     stack += edit->insertion_count ? SONDE_INSERTION_STACK : 1;
-    if (edit->calls && stack < 2) // a handler's exception and number
+    if (sonde_edit_has_exits(edit) && stack < 2) // a handler's exception and number
         stack = 2;
     if (stack > UINT16_MAX)
         return "its stack would be too deep";

@@ -48,6 +48,8 @@ static void forked_child(void)
     errno = saved;
 }
 
+#define NEEDS_LOCK_EVENTS (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS | SONDE_WHAT_LOCK_ACTIVITY)
+
 // Before the events: a class loaded meanwhile must find a listener.
 static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
 {
@@ -78,10 +80,8 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         sonde_cpu_timers_start();
     if (!arm.wait_signals && (sonde.config.what & SONDE_WHAT_WAITS))
         sonde_polled_waits_start();
-    if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
+    if (sonde.config.what & NEEDS_LOCK_EVENTS)
         sonde_locks_start(env);
-    if (sonde.config.what & SONDE_WHAT_LOCK_ACTIVITY)
-        atomic_store(&sonde.header->lock_activity, SONDE_LOCK_ACTIVITY_NO_HOOK);
     if (sonde.config.what & SONDE_WHAT_OBJECTS)
         sonde_objects_start();
     sonde_inserted_start(env);
@@ -96,7 +96,7 @@ static void end(void)
     sonde_polled_waits_stop();
     JNIEnv *attached = sonde_vm_attach();
     sonde_inserted_stop(attached);
-    if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
+    if (sonde.config.what & NEEDS_LOCK_EVENTS)
         sonde_locks_stop(attached);
     if (attached) {
         sonde_objects_stop();

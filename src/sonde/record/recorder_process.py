@@ -64,7 +64,7 @@ class RecorderHandle:
             "calls": asdict(options.calls),
             "probes": [probe.to_config() for probe in options.probes],
             "flow": asdict(options.flow),
-            "lock_every": options.lock_every,
+            "lock_sampling": asdict(options.lock_sampling),
             "steps": asdict(options.steps) if options.steps else None,
             "attached": options.attached,
             "place": options.place,

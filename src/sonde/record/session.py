@@ -21,13 +21,13 @@ from sonde.units import parse_share, parse_size
 from . import own_heap
 from .launch import program_name
 from .recorder.options.flow_options import check_flow
+from .recorder.options.lock_options import check_lock_sampling
 from .recorder.options.modes import parse_mode
 from .recorder.options.options import (
     DEFAULT_RATE,
     DEFAULT_WHAT,
     Options,
     check_calls,
-    check_lock_every,
     check_rate,
     parse_what,
 )
@@ -103,7 +103,7 @@ class Session:
             rate=checked,
             calls=calls,
             flow=check_flow(kinds, flow_in, flow_metric, native=flow_c, events=flow_events),
-            lock_every=check_lock_every(kinds, lock_activity_every),
+            lock_sampling=check_lock_sampling(kinds, lock_activity_every),
             sampler=sampler,
             children=children,
             mode=parse_mode(mode, **mode_options),

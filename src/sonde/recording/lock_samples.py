@@ -30,6 +30,8 @@ class LockSamples:
     """Up to its release; -1: unknown, or it was held when the recording ended."""
     span: NDArray[np.int32]
     """The innermost span in which it was acquired, -1: none."""
+    spin_ns: NDArray[np.int64]
+    """Of `wait_ns`: the thread was on CPU and tried again; -1: unknown."""
 
     def __len__(self) -> int:
         return len(self.time)

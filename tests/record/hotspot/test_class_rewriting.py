@@ -46,6 +46,7 @@ def rewriter(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *("gcc", "-std=gnu17", "-O1", "-g", "-fsanitize=address,undefined"),
         *("-fno-sanitize-recover=all", f"-I{native}", f"-I{TESTS / 'native'}"),
         *sorted((native / "hotspot" / "rewrite").glob("*.c")),
+        native / "hotspot" / "lock_activity" / "lock_places.c",
         *(TESTS / "native" / "rewrite_classes.c", "-o", program),
     )
     return program
@@ -116,7 +117,9 @@ def test_a_jvm_runs_on_a_rewritten_java_base(
         "classes": len(names),
         "methods": counts["methods"],
         "rewritten": counts["methods"],
+        "places": counts["places"],
     }
+    assert counts["places"] > 1000  # where locks are acquired and released
     target = into / f"{TARGET}.class"
     target.write_bytes((helpers / "java.base" / f"{TARGET}.class").read_bytes())
     linked(

@@ -80,7 +80,7 @@ def attach(
     what, rate, calls = options.capture()
     probes = options.probes()
     flow = options.flow(what)
-    lock_every = options.lock_sampling(what)
+    lock_sampling = options.locks(what)
     sampler, children = check_sampler(options.sampler), not options.no_children
     if pid is None and sampler == "remote":
         raise UsageError(
@@ -106,7 +106,7 @@ def attach(
         calls=calls,
         probes=probes,
         flow=flow,
-        lock_every=lock_every,
+        lock_sampling=lock_sampling,
         attached=True,
         place=first.place(),
         mode=mode,

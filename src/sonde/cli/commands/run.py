@@ -62,7 +62,7 @@ def run(
     what, rate, calls = options.capture()
     probes = options.probes()
     flow = options.flow(what)
-    lock_every = options.lock_sampling(what)
+    lock_sampling = options.locks(what)
     program = program_name(arguments)
     check_follow_up(options)
 
@@ -82,7 +82,7 @@ def run(
             calls=calls,
             probes=probes,
             flow=flow,
-            lock_every=lock_every,
+            lock_sampling=lock_sampling,
         )
 
     launch = Launch(arguments, make_options)

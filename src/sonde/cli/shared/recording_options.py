@@ -16,6 +16,7 @@ from sonde.errors import UsageError
 
 if TYPE_CHECKING:
     from sonde.record.recorder.options.flow_options import FlowOptions
+    from sonde.record.recorder.options.lock_options import LockSampling
     from sonde.record.recorder.options.modes import Mode
     from sonde.record.recorder.options.options import CallOptions
     from sonde.record.recorder.options.probe_text import Probe
@@ -93,6 +94,14 @@ LockEvery = Annotated[
         "--lock-activity-every",
         metavar="N",
         help="lock-activity: sample one of N acquisitions of locks [default: 1000]",
+    ),
+]
+LockIn = Annotated[
+    str | None,
+    typer.Option(
+        "--lock-activity-in",
+        metavar="PACKAGE|CLASS|METHOD",
+        help="lock-activity: sample what these methods of a Java program acquire",
     ),
 ]
 Stacks = Annotated[
@@ -218,6 +227,7 @@ class RecordingOptions(NamedTuple):
     flow_c: FlowC = False
     flow_events: FlowEvents = False
     lock_every: LockEvery = None
+    lock_in: LockIn = None
     no_children: NoChildren = False
 
     def path_for(self, program: str, pid: int) -> str:
@@ -294,11 +304,11 @@ class RecordingOptions(NamedTuple):
             kinds, self.flow_in, self.flow_metric, native=self.flow_c, events=self.flow_events
         )
 
-    def lock_sampling(self, kinds: list[str]) -> int:
-        """One of how many acquisitions of locks is sampled."""
-        from sonde.record.recorder.options.options import check_lock_every
+    def locks(self, kinds: list[str]) -> LockSampling:
+        """Which acquisitions of locks are sampled."""
+        from sonde.record.recorder.options.lock_options import check_lock_sampling
 
-        return check_lock_every(kinds, self.lock_every)
+        return check_lock_sampling(kinds, self.lock_every, self.lock_in)
 
 
 def option_names() -> list[str]:

@@ -24,14 +24,14 @@ class LockSampleRecords:
     def sample(self, at: int, state: int, flags: int) -> None:
         tables = self._tables
         (_, _, _, _, now, lock, hold, wait_ns, every, counted, keep, count, interpreter, kind, _,
-         span, _) = shm.LOCK_SAMPLE.unpack_from(tables.memory, at)  # fmt: skip
+         span, _, type_, spin_ns) = shm.LOCK_SAMPLE.unpack_from(tables.memory, at)  # fmt: skip
         tables.spans.check(span)
         context = self._stacks.stack_of(at, keep, count, flags, shm.LOCK_SAMPLE.size)
         new = max(counted - self._reported, 0)
         self._reported = 0
         sample = LockSample(
             self._thread.time, interpreter, now, lock, kind, context, every, new, state, wait_ns,
-            span,
+            -1 if spin_ns == shm.NO_SPIN else spin_ns, span, tables.types.get(type_, ""),
         )  # fmt: skip
         tables.lock_samples.add(sample, hold)
 

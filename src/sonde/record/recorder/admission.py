@@ -26,6 +26,7 @@ from .capture_control import CaptureControl
 from .control.agent_connections import AgentConnections
 from .options.dump_triggers import DumpTriggers
 from .options.flow_options import why_no_java_flow
+from .options.lock_options import LOCK_ACTIVITY, why_no_lock_activity
 from .probe_control import ProbeControl
 from .sampling.samplers import SAMPLERS_OF
 from .self_armed import SelfArmed
@@ -226,20 +227,25 @@ class Admission:
         target.agent.order_calls(**self._config["calls"])
         if why_no_flow:
             self._target_set.tally.why_no_flow = why_no_flow
-        target.agent.order_lock_samples(self._config["lock_every"])
+        why_no_locks = ""
+        if LOCK_ACTIVITY in capture.hooked:
+            sampling = self._config["lock_sampling"]
+            target.agent.order_lock_samples(**sampling)
+            why_no_locks = why_no_lock_activity(runtime, reason, sampling)
+            tally = self._target_set.tally
+            tally.why_no_lock_activity = why_no_locks or tally.why_no_lock_activity
+            tally.samples_locks |= runtime == "cpython" and not why_no_locks
         if "objects" in capture.what and reason == shm.REASON_REMOTE:
             self._target_set.tally.why_no_objects = "a process that is read from outside has none"
-        if "lock-activity" in capture.what and reason == shm.REASON_REMOTE:
-            self._target_set.tally.why_no_lock_activity = (
-                "a process that is read from outside reports no acquisitions"
-            )
         follow = int(self._config.get("children", True))
+        missing = shm.WHAT_FLOW if flow is None else 0
+        missing |= shm.WHAT_LOCK_ACTIVITY if why_no_locks else 0
         socket.send_fds(
             connection,
             [
                 shm.CONFIG.pack(
                     shm.MAGIC, shm.PROTOCOL, target.agent.size, capture.period, slots, ring_size,
-                    capture.hooks() & ~(shm.WHAT_FLOW if flow is None else 0), follow,
+                    capture.hooks() & ~missing, follow,
                 )
             ],
             [target.agent.fd],

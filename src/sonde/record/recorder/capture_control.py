@@ -16,7 +16,7 @@ from sonde.errors import SondeError
 from ..shm import layout as shm
 from .options import kernel_events
 from .options.kernel_events import KernelEvent
-from .options.options import LOCK_ACTIVITY
+from .options.lock_options import LOCK_ACTIVITY
 from .sampling.samplers import SamplerSet
 
 if TYPE_CHECKING:

@@ -80,10 +80,13 @@ class AgentMemory:
         every = 1_000_000_000 // ticks
         shm.CALL_ORDERS.pack_into(self.view, shm.CALL_ORDERS_AT, stride, samples, every)
 
-    def order_lock_samples(self, every: int) -> None:
-        """One of so many acquisitions of locks."""
+    def order_lock_samples(self, every: int, within: str = "") -> None:
+        """One of so many acquisitions of locks, of Java programs in that package, class or
+        method."""
         what, _, period = shm.ORDERS.unpack_from(self.view, shm.ORDERS_AT)
         shm.ORDERS.pack_into(self.view, shm.ORDERS_AT, what, every, period)
+        name = within.encode()
+        shm.LOCK_WITHIN.pack_into(self.view, shm.LOCK_WITHIN_AT, len(name), name)
 
     def order_events(self, periods: dict[int, int]) -> None:
         """The periods of the kernel events, by number."""

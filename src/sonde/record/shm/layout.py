@@ -19,7 +19,7 @@ from sonde.row_values import (
 )
 
 MAGIC = 0x45444E53
-PROTOCOL = 15
+PROTOCOL = 16
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -136,8 +136,13 @@ LOCK_ACTIVITY = struct.Struct("<I")
 LOCK_ACTIVITY_AT = 560
 NO_LOCK_ACTIVITY = {
     2: "the interpreter's locks are laid out in an unknown way",
-    3: "HotSpot reports acquisitions with contention only",
+    3: "the JVM does not let its classes be changed",
+    4: "Java programs have either a call flow or acquisitions; record one after the other",
 }
+# and the recorder's again: where they are sampled, with the length in front
+LOCK_WITHIN = struct.Struct("<I512s")
+LOCK_WITHIN_AT = 564
+MAX_LOCK_WITHIN = 512
 OBJECTS_UNASKED, OBJECTS_SAMPLED, OBJECTS_ALLOCATOR = 0, 1, 2
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
@@ -183,8 +188,9 @@ NOTE = struct.Struct("<IHBB Q II II")
 OBJECT = struct.Struct("<IHBB QQ QQ QQ II")
 OBJECT_IN_WINDOW, OBJECT_TYPE_FOLLOWS = 8, 128
 # size kind flags stack_flags | time lock id wait_ns | every counted | keep count | interpreter
-# kind | span
-LOCK_SAMPLE = struct.Struct("<IHBB QQQQ II II IHH II")
+# kind | span | type spin_ns
+LOCK_SAMPLE = struct.Struct("<IHBB QQQQ II II IHH II QQ")
+NO_SPIN = (1 << 64) - 1
 # size kind state flags | id hold_ns
 LOCK_HOLD_END = struct.Struct("<IHBB QQ")
 # size kind which flags | id type address

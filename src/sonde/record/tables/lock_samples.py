@@ -33,7 +33,11 @@ class LockSample:
     counted: int
     flags: int
     wait_ns: int
+    spin_ns: int
+    """-1: unknown."""
     span: int
+    type: str
+    """The lock's, of Java."""
 
 
 class SampledLocks:
@@ -94,6 +98,7 @@ class SampledLocks:
         segment = self._segment
         segment.writer.append(
             "lock_samples", sample.thread.row(sample.interpreter), sample.time - segment.origin,
-            self._locks.row(sample.lock, sample.kind), sample.context, sample.every,
+            self._locks.row(sample.lock, sample.kind, sample.type), sample.context, sample.every,
             sample.counted, sample.flags, sample.wait_ns, hold_ns, self._spans.row(sample.span),
+            sample.spin_ns,
         )  # fmt: skip

@@ -502,6 +502,7 @@ TABLES: tuple[Table, ...] = (
             _time("wait_ns", default=0),
             _time("hold_ns", default=-1),
             Column("span", "i32", default=-1, refers="spans"),
+            _time("spin_ns", default=-1),
         ),
     ),
     # Acquisitions that a thread made after its last sample.

@@ -13,6 +13,7 @@ import numpy as np
 from sonde.model.trees.context_tree import Flags, sums
 from sonde.row_values import BUILT_IN
 from sonde.views.findings.evidence import Evidence, Finding, place
+from sonde.views.findings.free_threading import locks_without_gil
 from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
 from sonde.views.findings.loop_findings import blocked_loops
 from sonde.views.findings.memory_findings import growing_sites
@@ -204,6 +205,7 @@ RULES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     waiting_chain,
     deadlocks,
     gil,
+    locks_without_gil,
     contended_locks,
     blocked_loops,
     taken_by_others,

@@ -13,10 +13,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sonde.model.locks.java_locks import kind_of_class
 from sonde.model.locks.lock_kinds import LockKinds
-from sonde.row_values import ACQUIRED_CONTENDED, ACQUIRED_RECURSIVE, ACQUIRED_REENTRANT
+from sonde.row_values import (
+    ACQUIRED_CONTENDED,
+    ACQUIRED_RECURSIVE,
+    ACQUIRED_REENTRANT,
+    MONITOR,
+    PARK,
+)
+from sonde.views.locks.free_threading import (
+    AtomicCosts,
+    FreeThreaded,
+    atomic_costs,
+    free_threaded,
+)
 from sonde.views.locks.lock_classes import LockClasses
 from sonde.views.locks.lock_names import LockSite, named
+from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.selection import Selection, threads_of
 from sonde.views.selecting.sources import Sources
 from sonde.views.selecting.span_filter import within
@@ -53,6 +67,17 @@ class HoldTimes:
 
 
 @dataclass(frozen=True)
+class SpinTimes:
+    """Of sampled acquisitions for which a thread had to wait: on CPU, trying again."""
+
+    mean: int
+    max: int
+    share: float
+    """Of the time of these waits."""
+    samples: int
+
+
+@dataclass(frozen=True)
 class LockActivity:
     """One lock."""
 
@@ -71,6 +96,8 @@ class LockActivity:
     wait_ns: int
     """Mean of the contended ones that were sampled; 0 if there were none."""
     hold: HoldTimes | None
+    spin: SpinTimes | None
+    """None: unknown, as of locks that are not spun for."""
     threads: int
     transfers: Estimate
     """Acquisitions by another thread than the one before, if the threads came in random order."""
@@ -95,6 +122,19 @@ class Activity:
     """Of all threads, exact; of a part of the recording an estimate."""
     locks: list[LockActivity]
     threads: list[ThreadAcquisitions]
+    costs: AtomicCosts | None
+    """Of an acquisition on the machine of the recording."""
+    duration_ns: int
+    """Of what was selected."""
+
+    def without_gil(self, lock: LockActivity) -> FreeThreaded | None:
+        """What the lock would cost there; None: no atomic instruction was measured."""
+        if self.costs is None:
+            return None
+        made = lock.acquisitions.number
+        holds = made - lock.recursive.number
+        held = None if lock.hold is None else holds * lock.hold.mean
+        return free_threaded(self.costs, made, lock.transfers.number, held, self.duration_ns)
 
 
 class _Key(NamedTuple):
@@ -131,7 +171,16 @@ def lock_activity(recording: Recording, selection: Selection | None = None) -> A
         total,
         _locks(recording, rows, weights),
         [] if by_part else _threads(recording, made, mine),
+        atomic_costs(recording),
+        _duration(recording, selection),
     )
+
+
+def _duration(recording: Recording, selection: Selection) -> int:
+    end = duration_ns(recording)
+    if selection.end_ns is not None:
+        end = min(end, selection.end_ns)
+    return max(end - max(selection.start_ns or 0, 0), 1)
 
 
 def _weights(recording: Recording) -> tuple[Ints, Floats]:
@@ -177,12 +226,13 @@ def _locks(recording: Recording, rows: Ints, weights: Floats) -> list[LockActivi
     numbers: dict[_Key, int] = {}
     places: list[Counter[tuple[int, int]]] = []
     signals: list[bool] = []
+    types: list[str] = []
     code = np.empty(len(first), dtype=np.int64)
     for i, at in enumerate(first.tolist()):
         site = kinds.site(int(context[at]))
         row = int(lock[at])
         process = int(recording.locks.process[row])
-        kind = site.kind or ("rlock" if reentrant[at] else "lock")
+        kind = _kind(recording, row, site.kind, bool(reentrant[at]))
         place = (-1, 0)
         if site.context >= 0:
             frame = site.context
@@ -192,11 +242,12 @@ def _locks(recording: Recording, rows: Ints, weights: Floats) -> list[LockActivi
         code[i] = number = numbers.setdefault(key, len(numbers))
         if number == len(places):
             places.append(Counter())
+            types.append(recording.locks.type[row] if recording.locks.type else "")
             signals.append(site.signalling)
         places[number][place] += int(often[i])
     if not numbers:
         return []
-    names = _names(recording, list(numbers), places)
+    names = _names(recording, list(numbers), places, types)
     found = [
         _lock(recording, key, names[n], signals[n], rows[code[inverse] == n], weights)
         for key, n in numbers.items()
@@ -232,9 +283,29 @@ def _lock(
         estimate(weight[contended]),
         int(waits.mean()) if len(waits) else 0,
         None if signalling else _hold(samples.hold_ns[rows]),
+        _spin(samples.spin_ns[rows][contended], waits),
         len(threads),
         Estimate(round(every.number * change), round(every.margin * change)),
     )
+
+
+def _kind(recording: Recording, row: int, of_site: str, reentrant: bool) -> str:
+    """What a lock is: of Java by what it is made of, of Python by what acquires it."""
+    made_of = recording.locks.made_of[row]
+    if made_of == MONITOR:
+        return "monitor"
+    if made_of == PARK and recording.locks.type and recording.locks.type[row]:
+        return kind_of_class(recording.locks.type[row])
+    return of_site or ("rlock" if reentrant else "lock")
+
+
+def _spin(spin: Ints, wait: Ints) -> SpinTimes | None:
+    known = spin >= 0
+    spin, wait = spin[known], wait[known]
+    if not len(spin):
+        return None
+    share = float(spin.sum()) / max(int(wait.sum()), 1)
+    return SpinTimes(int(spin.mean()), int(spin.max()), min(share, 1.0), len(spin))
 
 
 def estimate(weight: Floats) -> Estimate:
@@ -252,7 +323,10 @@ def _hold(hold: Ints) -> HoldTimes | None:
 
 
 def _names(
-    recording: Recording, keys: list[_Key], places: list[Counter[tuple[int, int]]]
+    recording: Recording,
+    keys: list[_Key],
+    places: list[Counter[tuple[int, int]]],
+    types: list[str],
 ) -> list[tuple[str, str]]:
     """Of each lock its name, which no other one has, and its class."""
     started = recording.target.get("started")
@@ -260,7 +334,7 @@ def _names(
     classes = LockClasses(sources, recording.functions.file)
     functions = recording.functions
     found = []
-    for place in places:
+    for place, type_ in zip(places, types, strict=True):
         ((function, line), _), *_ = place.most_common(1)
         known = function >= 0
         site = LockSite(
@@ -268,7 +342,8 @@ def _names(
             functions.file[function] if known else "",
             line,
         )
-        found.append((named(site, sources, len(place) - 1)[0], classes.name(site)))
+        text, _ = named(site, sources, len(place) - 1)
+        found.append((f"{type_}: {text}", type_) if type_ else (text, classes.name(site)))
     bearers = Counter(name for name, _ in found)
     return [
         (

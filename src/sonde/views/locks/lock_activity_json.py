@@ -6,18 +6,25 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sonde.views.locks.free_threading import FreeThreaded
     from sonde.views.locks.lock_activity import Activity, LockActivity
 
 
 def activity_json(
-    activity: LockActivity | None, contended_hold_ns: int | None, contended: int
+    activity: LockActivity | None,
+    contended_hold_ns: int | None,
+    contended: int,
+    without_gil: FreeThreaded | None,
 ) -> dict[str, Any]:
     """Of one lock. Where acquisitions were sampled, `hold_ns` is of all holds, not of those alone
     that others waited for. Else those that waited are known, and all of them."""
     if activity is None:
         unknown = dict.fromkeys(
-            ("acquisitions", "acquisitions_margin", "recursive", "recursive_margin", "spin_ns")
-        )
+            (
+                "acquisitions", "acquisitions_margin", "recursive", "recursive_margin", "spin_ns",
+                "free_threaded",
+            )
+        )  # fmt: skip
         known = {
             "contended": contended,
             "contended_margin": 0,
@@ -30,8 +37,8 @@ def activity_json(
     return found | {
         "hold_ns": None if activity.hold is None else asdict(activity.hold),
         "contended_hold_ns": contended_hold_ns,
-        # CPython's locks sleep at once where there is a GIL.
-        "spin_ns": None,
+        "spin_ns": None if activity.spin is None else asdict(activity.spin),
+        "free_threaded": None if without_gil is None else asdict(without_gil),
     }
 
 
@@ -41,4 +48,5 @@ def summary_json(activity: Activity) -> dict[str, Any]:
         "samples": activity.samples,
         "acquisitions": activity.acquisitions,
         "threads": [asdict(thread) for thread in activity.threads],
+        "atomic": None if activity.costs is None else asdict(activity.costs),
     }

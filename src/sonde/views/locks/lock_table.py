@@ -11,6 +11,7 @@ from sonde.model.locks.contention import UNKNOWN, Contentions, Ints
 from sonde.model.locks.pressure import Pressure
 from sonde.model.trees.context_tree import sums
 from sonde.views.locks.contentions import Contended, contended
+from sonde.views.locks.free_threading import FreeThreaded
 from sonde.views.locks.lock_activity import Activity, LockActivity, lock_activity
 from sonde.views.locks.lock_activity_json import activity_json, summary_json
 from sonde.views.locks.locks import LocksRow, locks
@@ -61,13 +62,15 @@ class LockRow:
     """... and when that began."""
     activity: LockActivity | None = None
     """Acquisitions of the lock, if they were sampled."""
+    without_gil: FreeThreaded | None = None
+    """What they would cost on a free-threaded build of CPython."""
 
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
-        del row["activity"]
+        del row["activity"], row["without_gil"]
         row["address"] = None if self.address is None else f"0x{self.address:x}"
         contended = 0 if self.signalling else self.waits
-        return row | activity_json(self.activity, self.hold_ns, contended)
+        return row | activity_json(self.activity, self.hold_ns, contended, self.without_gil)
 
 
 @dataclass(frozen=True)
@@ -182,8 +185,11 @@ def with_activity(recording: Recording, rows: list[LockRow], active: Activity) -
             key = (row.process, kind, row.address, None if row.address is not None else row.lock)
             lock = lock or left.pop(key, None)
         found.append(replace(row, activity=lock))
-    for (process, _, _, _), lock in left.items():
-        found.append(_unwaited(process, lock))
+    found += [_unwaited(process, lock) for (process, _, _, _), lock in left.items()]
+    found = [
+        replace(row, without_gil=active.without_gil(row.activity)) if row.activity else row
+        for row in found
+    ]
     return sorted(found, key=lambda row: (-row.wait_ns, -_acquisitions(row)))
 
 

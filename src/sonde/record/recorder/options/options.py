@@ -11,6 +11,7 @@ from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
 from .flow_options import FlowOptions
+from .lock_options import LockSampling
 from .modes import Mode
 from .probe_text import Probe
 from .segment_storage import memory_files
@@ -42,11 +43,6 @@ class CallOptions:
     ticks: int = 100
 
 
-LOCK_ACTIVITY = "lock-activity"
-DEFAULT_LOCK_EVERY = 1000
-MAX_LOCK_EVERY = 1_000_000
-
-
 @dataclass(frozen=True)
 class StepOptions:
     """A step trace: of spans of this name; or of all threads, for so long."""
@@ -75,7 +71,7 @@ class Options:
     children: bool = True
     calls: CallOptions = CallOptions()
     flow: FlowOptions = field(default_factory=FlowOptions)
-    lock_every: int = DEFAULT_LOCK_EVERY
+    lock_sampling: LockSampling = field(default_factory=LockSampling)
     """One of so many acquisitions of locks is sampled."""
     attached: bool = False
     """The target runs already: the recorder reports its progress, and ends with who started it."""
@@ -200,17 +196,3 @@ def check_calls(
             )
         windows = rate
     return rate, CallOptions(stride or usual.stride, samples or usual.samples, windows)
-
-
-def check_lock_every(kinds: list[str], every: int | None) -> int:
-    """One of how many acquisitions of locks is sampled."""
-    if every is None:
-        return DEFAULT_LOCK_EVERY
-    if LOCK_ACTIVITY not in kinds:
-        raise UsageError(f"--lock-activity-every needs --what +{LOCK_ACTIVITY}")
-    if not 1 <= every <= MAX_LOCK_EVERY:
-        raise UsageError(
-            f"--lock-activity-every must be between 1 and {MAX_LOCK_EVERY} acquisitions, "
-            f"not {every}"
-        )
-    return every

@@ -6,9 +6,11 @@ import os
 import resource
 import time
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...shm import layout as shm
+from ...shm.atomic_costs import atomic_costs
 from ...system import cpu_times
 from .samplers import SAMPLERS
 
@@ -41,6 +43,8 @@ class QualityCounts:
         self.why_no_objects = ""
         self.why_no_flow = self.why_no_tasks = ""
         self.why_no_lock_activity = ""
+        self.samples_locks = False
+        """Acquisitions of Python's locks: what they would cost without a GIL is measured then."""
         # All counts are of the session; a segment shows what came since the last one was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
@@ -70,6 +74,10 @@ class QualityCounts:
         self.why_no_tasks = target.agent.why_no_tasks() or self.why_no_tasks
         agent = target.agent
         self.why_no_lock_activity = agent.why_no_lock_activity() or self.why_no_lock_activity
+
+    @cached_property
+    def _lock_costs(self) -> dict[str, float | None]:
+        return atomic_costs()
 
     def facts(
         self,
@@ -134,6 +142,7 @@ class QualityCounts:
             **({"why_no_flow": why_no_flow} if why_no_flow else {}),
             **({"why_no_tasks": why_no_tasks} if why_no_tasks else {}),
             **({"why_no_lock_activity": why_no_locks} if why_no_locks else {}),
+            **({"lock_costs": self._lock_costs} if self.samples_locks else {}),
             **total,
         }
 

@@ -35,4 +35,16 @@ public final class SondeCalls {
     public static void pass(int number) {
         passed++;
     }
+
+    public static void acquires(Object lock, int number) {
+    }
+
+    public static void acquired(int number) {
+    }
+
+    public static void releases(Object lock, int number) {
+    }
+
+    public static void holds(Object lock, int number) {
+    }
 }
