@@ -48,7 +48,8 @@ def configure(folder: Path, sanitize: bool) -> None:
 def install(folder: Path) -> None:
     """Copy what changed, each by a rename: a running target may have the old one mapped."""
     AGENTS.mkdir(exist_ok=True)
-    built = {agent.name: agent for agent in folder.glob("native/*/*.so")}
+    found = [*folder.glob("native/*/*.so"), *folder.glob("native/*/*.jar")]
+    built = {agent.name: agent for agent in found}
     for stale in AGENTS.iterdir():
         if stale.name not in built:
             stale.unlink()

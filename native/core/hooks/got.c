@@ -274,6 +274,14 @@ sonde_loaded_objects sonde_got_loaded(void)
     return loaded;
 }
 
+void sonde_got_each_object(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+    take(-1);
+    if (!list_is_lost)
+        dl_iterate_phdr(look, arg);
+    atomic_store(&taken, false);
+}
+
 static bool is_left(const slot_t *slot, const void *only)
 {
     return only ? slot->hook != only : slot->stays;

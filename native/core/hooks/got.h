@@ -30,6 +30,10 @@ typedef struct {
 } sonde_loaded_objects;
 sonde_loaded_objects sonde_got_loaded(void);
 
+// Visits every loaded object, of which none is unloaded meanwhile.
+struct dl_phdr_info;
+void sonde_got_each_object(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
+
 // Puts back what was there, except where other code has changed a slot since. Calls that are in a
 // hook stay in it, so hooks must work on their own afterwards.
 void sonde_got_unhook(void);

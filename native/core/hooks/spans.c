@@ -85,7 +85,7 @@ static uint32_t take_out(place_t *p)
     return id;
 }
 
-static place_t *find(const void *frame, uint32_t id)
+static place_t *find(const void *frame, uint32_t id, bool exactly)
 {
     place_t *innermost = NULL;
     for (uint32_t i = 0; i < REACH; i++) {
@@ -102,7 +102,7 @@ static place_t *find(const void *frame, uint32_t id)
     }
     // The number may be another thread's, where several use one object: one's own frame comes
     // first.
-    if (innermost)
+    if (innermost && !exactly)
         return innermost;
     // Left elsewhere than it was entered: by another function, or in another thread.
     for (uint32_t i = 0; i < PLACES; i++)
@@ -111,13 +111,20 @@ static place_t *find(const void *frame, uint32_t id)
     return NULL;
 }
 
-uint32_t sonde_span_close(const void *frame, uint32_t id)
+static uint32_t close_found(const void *frame, uint32_t id, bool exactly)
 {
     lock();
-    place_t *p = find(frame, id);
+    place_t *p = find(frame, id, exactly);
     uint32_t closed = p ? take_out(p) : 0;
     unlock();
     return closed;
+}
+
+uint32_t sonde_span_close(const void *frame, uint32_t id) { return close_found(frame, id, false); }
+
+uint32_t sonde_span_close_exactly(const void *frame, uint32_t id)
+{
+    return close_found(frame, id, true);
 }
 
 SONDE_HOT uint32_t sonde_span_in(const void *frame, const void *code)

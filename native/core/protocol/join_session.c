@@ -143,6 +143,8 @@ void sonde_leave_session(void)
 
 EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
 
+const char *sonde_session_socket(void) { return socket_path; }
+
 #define CLOSING_NS 50000000
 
 EXPORT void sonde_agent_before_exec(void)

@@ -40,6 +40,9 @@ int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigac
 
 int sonde_agent_active(void);
 
+// The path of the recorder's socket for agents; "" if there was no session yet.
+const char *sonde_session_socket(void);
+
 // Sends the recorder a reason that is only confirmed.
 void sonde_agent_notify(uint32_t reason);
 

@@ -7,6 +7,7 @@
 #include "core/hooks/spans.h"
 #include "core/protocol/attach_thread.h"
 #include "core/protocol/join_session.h"
+#include "core/protocol/program_api.h"
 #include "core/sampling/reader_thread.h"
 #include "core/session/session.h"
 #include "core/signals/fault_guard.h"
@@ -19,6 +20,7 @@
 #include "cpython/loops/loops.h"
 #include "cpython/objects/objects.h"
 #include "cpython/probes/probe_session.h"
+#include "cpython/session/c_spans.h"
 #include "cpython/session/fork_warning.h"
 #include "cpython/session/library_hooks.h"
 #include "cpython/session/marked_signals.h"
@@ -165,6 +167,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         sonde_flow_start();
         sonde_loops_start();
         sonde_lock_activity_start();
+        sonde_c_spans_offer();
     }
     return error;
 }
@@ -176,6 +179,7 @@ EXPORT void sonde_agent_stop(void)
         return;
     if (!sonde_probes_stop())
         return; // another thread is at it
+    sonde_program_withdraw();
     sonde_flow_stop();
     sonde_calls_stop();
     sonde_lock_activity_stop();
@@ -198,6 +202,7 @@ void sonde_agent_leave(void)
         return;
     if (!sonde_probes_stop())
         return; // another thread is at it
+    sonde_program_withdraw();
     sonde_flow_stop();
     sonde_calls_stop();
     sonde_lock_activity_stop();

@@ -1,30 +1,20 @@
 #define _GNU_SOURCE
 #include "cpython/session/python_api.h"
 
-#include "core/base/clock.h"
 #include "core/hooks/spans.h"
 #include "core/protocol/join_session.h"
-#include "core/session/session.h"
+#include "core/session/span_records.h"
 #include "cpython/flow/flow.h"
 #include "cpython/frames/frames.h"
 #include "cpython/probes/step_trace.h"
 #include "cpython/session/agent.h"
+#include "cpython/session/c_spans.h"
 #include "cpython/walk/walk.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-
-#define TEXT_MAX_BYTES 4096
-
-static frame_t *outer(frame_t *f)
-{
-    do
-        f = f->previous;
-    while (f && frame_is_shim(f));
-    return f;
-}
 
 // Libraries that enter spans for the function that calls them: an ExitStack in functions that are
 // over at once, and OpenTelemetry, whose spans a plugin of ours mirrors.
@@ -47,19 +37,10 @@ static frame_t *who(void)
     while (f && frame_is_shim(f))
         f = f->previous;
     if (f)
-        f = outer(f);
+        f = sonde_cpython_caller(f);
     while (f && is_helper(f))
-        f = outer(f);
+        f = sonde_cpython_caller(f);
     return f;
-}
-
-static uint32_t span_around(frame_t *f)
-{
-    uint32_t found = 0;
-    if (atomic_load_explicit(&sonde_spans_open, memory_order_relaxed))
-        for (; f && !found; f = outer(f))
-            found = sonde_span_in(f, frame_code(f));
-    return found;
 }
 
 // ---- records
@@ -67,31 +48,9 @@ static uint32_t span_around(frame_t *f)
 static bool write_note(sonde_thread *thread, uint8_t type, uint32_t id, uint32_t parent,
                        const char *text, size_t length)
 {
-    size_t size = sonde_round8(sizeof(sonde_rec_note) + length);
-    sonde_rec_note *out = sonde_ring_reserve(&thread->ring, size);
-    if (!out) {
-        atomic_fetch_add(&sonde.header->notes_lost, 1);
-        return false;
-    }
-    *out = (sonde_rec_note){
-        .rec = {(uint32_t)size, SONDE_REC_NOTE, type, 0},
-        .time = sonde_now(),
-        .span = id,
-        .parent = parent,
-        .interpreter = (uint32_t)PyThreadState_Get()->interp->id,
-        .text_len = (uint32_t)length,
-    };
-    memcpy(out->text, text, length);
-    sonde_ring_commit(&thread->ring, size);
-    return true;
-}
-
-// Not the last of it: a span whose end is lost would never end, and samples come first.
-static bool has_room(const sonde_thread *thread)
-{
-    const sonde_ring *ring = &thread->ring;
-    uint64_t tail = atomic_load_explicit(&ring->slot->tail, memory_order_relaxed);
-    return ring->head - tail < ring->size / 4 * 3;
+    sonde_rec_note note = {
+        .span = id, .parent = parent, .interpreter = (uint32_t)PyThreadState_Get()->interp->id};
+    return sonde_write_note(thread, type, &note, text, length);
 }
 
 // A program that runs without us must not fail with us, whatever it calls its spans.
@@ -105,7 +64,7 @@ static const char *text_of(PyObject *given, PyObject **text, size_t *length)
         *length = 1;
         return "?";
     }
-    *length = n < TEXT_MAX_BYTES ? (size_t)n : TEXT_MAX_BYTES;
+    *length = n < SONDE_MAX_NOTE ? (size_t)n : SONDE_MAX_NOTE;
     return bytes;
 }
 
@@ -121,8 +80,9 @@ static PyObject *begin_within(PyObject *name, uint32_t within)
     frame_t *f = who();
     sonde_thread *thread = f ? sonde_enter() : NULL;
     if (thread) {
-        uint32_t number = sonde_span_number(), parent = within ? within : span_around(f);
-        if (!has_room(thread) || !sonde_span_open(f, frame_code(f), number))
+        uint32_t number = sonde_span_number(),
+                 parent = within ? within : sonde_cpython_span_around(f);
+        if (!sonde_note_has_room(thread) || !sonde_span_open(f, frame_code(f), number))
             atomic_fetch_add(&sonde.header->notes_lost, 1);
         else if (write_note(thread, SONDE_NOTE_BEGIN, number, parent, bytes, length))
             id = number;
@@ -178,7 +138,7 @@ static PyObject *attribute(PyObject *module, PyObject *const *args, Py_ssize_t c
     const char *bytes = text_of(args[1], &text, &length);
     sonde_thread *thread = sonde_enter();
     if (thread) {
-        if (has_room(thread))
+        if (sonde_note_has_room(thread))
             write_note(thread, SONDE_NOTE_ATTRIBUTE, id, 0, bytes, length);
         else
             atomic_fetch_add(&sonde.header->notes_lost, 1);

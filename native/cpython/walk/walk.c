@@ -52,7 +52,7 @@ PyThreadState *sonde_cpython_attached(const ucontext_t *context)
     return current;
 }
 
-static PyThreadState *own_state(const ucontext_t *context)
+PyThreadState *sonde_cpython_own_state(const ucontext_t *context)
 {
     // Without the GIL the current state is unset; this one is remembered per thread.
     PyThreadState *current = sonde_cpython_attached(context);
@@ -348,14 +348,20 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
 SONDE_HOT uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *context,
                                       sonde_event *event)
 {
-    PyThreadState *state = own_state(context);
-    if (!state) // a thread Python does not know: it has time, but no frames
-        return 0;
+    PyThreadState *state = sonde_cpython_own_state(context);
+    // Of C code that no Python code has called.
+    uint32_t of_thread = sonde_span_of(sonde_span_thread(thread->slot->tid), NULL), depth = 0;
     frame_t *top;
-    if (!top_frame(state, context, &top))
-        return undecodable(event);
-    return event->chained ? walk(thread, state, top, event, true, true)
-                          : walk(thread, state, top, event, true, false);
+    if (!state) // a thread Python does not know: it has time, but no frames
+        ;
+    else if (!top_frame(state, context, &top))
+        depth = undecodable(event);
+    else
+        depth = event->chained ? walk(thread, state, top, event, true, true)
+                               : walk(thread, state, top, event, true, false);
+    if (!event->span)
+        event->span = of_thread;
+    return depth;
 }
 
 typedef struct {

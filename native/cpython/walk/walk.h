@@ -18,12 +18,14 @@ uint64_t sonde_cpython_id(sonde_thread *thread, PyCodeObject *code);
 
 // The state that runs on the calling thread, if it holds the GIL.
 PyThreadState *sonde_cpython_attached(const ucontext_t *context);
+// The same, or the one it ran when it released the GIL; NULL: Python does not know the thread.
+PyThreadState *sonde_cpython_own_state(const ucontext_t *context);
 
 // The frames of another thread, which must not be running meanwhile (or the caller checks that it
 // was not). Frames whose code was never seen are described from memory that thread keeps alive.
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event);
 
-// The innermost frame of another thread, which does not run.
+// The innermost frame of the calling thread, or of another one, which does not run.
 struct _PyInterpreterFrame *sonde_cpython_top(PyThreadState *state);
 
 #endif

@@ -9,6 +9,7 @@
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/walk/blocked_stacks.h"
 #include "hotspot/walk/jvmti_stacks.h"
+#include "hotspot/walk/thread_span.h"
 #include "hotspot/walk/walk.h"
 
 #include <errno.h>
@@ -61,6 +62,9 @@ static void report_wait(JNIEnv *env, jthread thread, jobject object, sonde_lock_
             (*env)->DeleteLocalRef(env, class);
         }
         event.flags = stack.flags;
+        event.span = event.holder
+                         ? sonde_span_of(sonde_span_virtual(event.holder & ~SONDE_VIRTUAL), NULL)
+                         : sonde_thread_span(me, NULL);
         if (!event.sequence)
             event.sequence = sonde_lock_sequence(event.lock);
         sonde_write_lock(me, depth, &event);

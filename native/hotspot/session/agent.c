@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "core/base/agent_thread.h"
 #include "core/hooks/got.h"
+#include "core/hooks/spans.h"
 #include "core/protocol/attach_thread.h"
 #include "core/protocol/join_session.h"
 #include "core/sampling/cpu_timers.h"
@@ -12,6 +13,7 @@
 #include "hotspot/names/methods.h"
 #include "hotspot/names/native_symbols.h"
 #include "hotspot/session/allocation_samples.h"
+#include "hotspot/session/java_api.h"
 #include "hotspot/session/jvmti_events.h"
 #include "hotspot/session/polled_waits.h"
 #include "hotspot/vm/code_cache.h"
@@ -36,6 +38,7 @@ static void forked_child(void)
     if (!atomic_load(&sonde.generation))
         return;
     int saved = errno;
+    sonde_spans_forget();
     sonde_session_forked();
     sonde_parent_forget(true);
     sonde_methods_forked();
@@ -85,6 +88,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     if (sonde.config.what & SONDE_WHAT_OBJECTS)
         sonde_objects_start();
     sonde_inserted_start(env);
+    sonde_java_api_start(env);
     return 0;
 }
 
@@ -95,6 +99,7 @@ static void end(void)
     sonde_cpu_timers_stop();
     sonde_polled_waits_stop();
     JNIEnv *attached = sonde_vm_attach();
+    sonde_java_api_stop(attached);
     sonde_inserted_stop(attached);
     if (sonde.config.what & NEEDS_LOCK_EVENTS)
         sonde_locks_stop(attached);
@@ -106,6 +111,7 @@ static void end(void)
     if (attached)
         sonde_methods_describe(attached); // what was seen last
     sonde_leave_session();
+    sonde_spans_forget();
     sonde_natives_forget();
     if (attached) {
         sonde_vm_close();

@@ -5,6 +5,7 @@
 #include "core/sampling/cpu_timers.h"
 #include "core/session/name_records.h"
 #include "hotspot/names/methods.h"
+#include "hotspot/session/java_api.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
 
@@ -32,9 +33,9 @@ static void JNICALL on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, 
 
 static void JNICALL on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
 {
-    (void)env;
     (void)thread;
     give_ids(jvmti, class);
+    sonde_java_api_prepared(jvmti, env, class);
 }
 
 static void give_ids_to_all(jvmtiEnv *jvmti, JNIEnv *env)

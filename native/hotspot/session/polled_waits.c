@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/worker.h"
+#include "core/hooks/spans.h"
 #include "core/session/records.h"
 #include "hotspot/names/methods.h"
 #include "hotspot/vm/thread_records.h"
@@ -89,6 +90,7 @@ static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
     if (!(notes = sonde_notes_enter()))
         return;
     event = (sonde_event){.state = SONDE_WAITING, .tid = w->tid, .cpu = w->cpu};
+    event.span = sonde_span_of(sonde_span_thread(w->tid), NULL);
     uint32_t depth = sonde_stack_of(notes, jvmti, java_thread, &event);
     event.time = sonde_now();
     // Was it off CPU meanwhile?

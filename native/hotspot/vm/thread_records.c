@@ -130,6 +130,8 @@ uint64_t sonde_record_owner_id(const void *record)
     return numbers_known ? at(record, OWNER_ID) : 0;
 }
 
+bool sonde_records_have_virtual(void) { return numbers_known; }
+
 uint64_t sonde_record_virtual(const void *record)
 {
     return numbers_known && at(record, CONTINUATION) ? SONDE_VIRTUAL | at(record, OWNER_ID) : 0;

@@ -27,6 +27,8 @@ jobject sonde_record_monitor(JNIEnv *env, uint64_t record, bool notified);
 
 // The number that Java gives the thread, or the virtual one it carries.
 uint64_t sonde_record_owner_id(const void *record);
+// Whether the next one is known.
+bool sonde_records_have_virtual(void);
 // The virtual thread that it carries, as in sonde_rec_lock.holder.
 uint64_t sonde_record_virtual(const void *record);
 // The VM's monitor that it is about to wait for.

@@ -13,6 +13,7 @@
 #include "hotspot/walk/blocked_stacks.h"
 #include "hotspot/walk/incremental_walk.h"
 #include "hotspot/walk/java_word.h"
+#include "hotspot/walk/thread_span.h"
 #include "hotspot/walk/walk_start.h"
 
 #include <stdatomic.h>
@@ -324,6 +325,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     const void *record;
     JNIEnv *env = sonde_vm_thread(&record);
     is_thread(thread, env);
+    event->span = sonde_thread_span(thread, env ? record : NULL);
     bool looks = sonde_walk_begins(thread);
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;

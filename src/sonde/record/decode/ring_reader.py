@@ -213,6 +213,7 @@ class RingReader:
         tables = self._tables
         _, _, _, _, now, span, parent, interpreter, length = shm.NOTE.unpack_from(tables.memory, at)
         if type_ == shm.NOTE_END:
+            tables.spans.check(span)  # a virtual thread of Java may have begun it on another one
             tables.spans.end(span, now)
             return
         at += shm.NOTE.size

@@ -43,6 +43,21 @@ def hotspot_agent() -> Path:
     return path
 
 
+def java_api() -> Path:
+    """The jar that Java programs compile against."""
+    path = FOLDER / "sonde-api.jar"
+    if not path.exists():
+        raise SondeError(
+            "this installation has no jar for Java programs; install a JDK, then sonde again"
+        )
+    return path
+
+
+def c_include() -> Path:
+    """The folder with the header for C programs, sonde.h."""
+    return FOLDER.parent / "include"
+
+
 def preload() -> Path:
     return _ours("preload")
 
