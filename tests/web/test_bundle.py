@@ -26,7 +26,8 @@ from sonde.views.spans import spans
 from sonde.views.stacks.flat import flat
 from sonde.views.summary import summary
 from sonde.web import columns
-from sonde.web.bundle import PARTS, Bundle, module_of
+from sonde.web.bundle import PARTS, Bundle
+from sonde.web.modules import module_of
 from synthetic import MS, Maker
 from web.made import HOSTILE, everything, hostile, truth
 
@@ -104,7 +105,7 @@ def test_samples_are_those_of_the_recording(recording: Recording) -> None:
             context = parent[context]
         return frames[::-1]
 
-    thread, gap, context, weight, state, span = columns_of(bundle.samples)
+    thread, gap, context, weight, state, span, _ = columns_of(bundle.samples)
     thread = np.cumsum(zigzagged(thread)).tolist()
     rows, last = [], {}
     for t, g, c, w, s, p in zip(
@@ -166,7 +167,7 @@ def test_an_empty_recording_has_parts(tmp_path: Path) -> None:
     recording = read(Maker().write(str(tmp_path / "empty.sonde")))
     bundle = Bundle(recording, sources=True)
     assert all(bundle.part(name) for name in PARTS)
-    assert columns_of(bundle.samples) == [[]] * 6
+    assert columns_of(bundle.samples) == [[]] * 7
 
 
 def test_hostile_names_pass_unchanged(tmp_path: Path) -> None:
@@ -273,7 +274,7 @@ def test_samples_beyond_the_limit_are_merged_and_sums_stay(
     recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def totals(columns: list[list[int]]) -> dict[tuple[int, ...], int]:
-        thread, _, context, weight, state, _ = columns
+        thread, _, context, weight, state, _, _ = columns
         found: dict[tuple[int, ...], int] = {}
         numbers = list(accumulate(zigzagged(thread)))
         for at, stack, ns, how in zip(numbers, context, zigzagged(weight), state, strict=True):

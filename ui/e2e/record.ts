@@ -28,6 +28,7 @@ export default function record(): () => void {
     ["repaired", waited, shop, "--repaired"],
     ["spans", waited, join(ROOT, "tests/truth/programs/spans.py")],
     ["counted", "cpu,calls", shop],
+    ["tasks", "+tasks", join(ROOT, "tests/truth/programs/tasks.py"), "c", "20"],
   ]) {
     const out = join(made, `${name}.sonde`);
     execFileSync(SONDE, ["run", "--what", what, "-o", out, ...command], {

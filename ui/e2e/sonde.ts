@@ -22,6 +22,7 @@ export type RecordingName =
   | "empty"
   | "rivals"
   | "counted"
+  | "tasks"
   | "objects"
   | "flow"
   | "heap";

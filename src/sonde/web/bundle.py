@@ -9,7 +9,7 @@ they are written is known only here and in `decode.ts` and `waits.ts` beside it.
 from __future__ import annotations
 
 import json
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,10 @@ from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.order import stable_order
 from sonde.model.survival import NEVER
 from sonde.model.trees.context_tree import ContextTree, Merged
-from sonde.row_values import BUILT_IN
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
+from sonde.views.loops.loop_locks import KIND
 from sonde.views.objects.sampled import sampled
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
@@ -41,16 +41,19 @@ from sonde.views.threads import lives
 from sonde.web.coarse import MAX_SAMPLES, CoarseSamples, merged
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 from sonde.web.flow import flow_facts, flow_part
+from sonde.web.modules import module_of
+from sonde.web.tasks import loop_facts, loop_locks, task_part, task_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sonde.recording.tables import Recording
 
-PARTS = ("meta", "contexts", "samples", "waits", "spans", "calls", "objects", "flow", "sources")
+PARTS = (
+    "meta", "contexts", "samples", "waits", "spans", "calls", "objects", "flow", "tasks", "sources",
+)  # fmt: skip
 
 SOURCE_SUFFIXES = (".py", ".pyw", ".pyi", ".pyx")
-INSTALLED = ("site-packages", "dist-packages")
 
 STATES = 3
 """Of samples: running, waiting, preempted."""
@@ -74,6 +77,7 @@ class Bundle:
         everything = contended(recording)
         functions = everything.chains.functions
         files: dict[str, int] = {}
+        loops = loop_facts(recording)
         facts = {
             "file": PurePath(recording.path).name,
             "version": version(),
@@ -82,7 +86,7 @@ class Bundle:
             "summary": summary(recording).to_json(),
             "quality": self._quality(),
             "warnings": recording.warnings,
-            "kinds": KINDS,
+            "kinds": [*KINDS, KIND],
             "aspects": ASPECTS,
             "undecided": everything.undecided,
             "hasSources": self.sources,
@@ -94,7 +98,10 @@ class Bundle:
                 "spans": len(recording.spans),
                 "calls": len(recording.calls),
                 "objects": len(recording.objects),
+                "tasks": len(recording.tasks),
             },
+            "loops": loops,
+            "taskNames": list(recording.tasks.name),
             "flow": flow_facts(recording),
             "survival": bool((recording.objects.id != 0).any()),
             "advice": self._advice(functions),
@@ -116,7 +123,8 @@ class Bundle:
                     "process": lock.process,
                 }
                 for lock in everything.locks
-            ],
+            ]
+            + loop_locks(recording, loops),
             "taken": self._taken(),
             "marks": [
                 {
@@ -230,7 +238,15 @@ class Bundle:
             signed(weight),
             unsigned(samples.state[order]),
             self._paths_of(samples.span[order]),
+            unsigned(self._sampled_tasks[order] + 1 if len(self.recording.tasks) else []),
         )
+
+    @cached_property
+    def _sampled_tasks(self) -> Ints:
+        """By sample the row of the task that ran; UNKNOWN: none."""
+        recording = self.recording
+        process = recording.threads.process[recording.samples.thread]
+        return task_places(recording, process, recording.samples.task)
 
     @cached_property
     def _coarse(self) -> CoarseSamples | None:
@@ -246,6 +262,10 @@ class Bundle:
         what *= len(self.recording.spans) + 1
         what += samples.span
         what += 1
+        if len(self.recording.tasks):
+            what *= len(self.recording.tasks) + 1
+            what += self._sampled_tasks
+            what += 1
         return merged(
             samples.thread, samples.time, samples.state, what, samples.weight, MAX_SAMPLES
         )
@@ -386,6 +406,10 @@ class Bundle:
         return flow_part(self.recording, self._node)
 
     @cached_property
+    def tasks(self) -> bytes:
+        return task_part(self.recording, self._node)
+
+    @cached_property
     def files(self) -> list[str]:
         """The files that functions of the recording stand in."""
         return list(dict.fromkeys(self.recording.functions.file))
@@ -423,26 +447,3 @@ class Bundle:
             return self.all_sources
         made: bytes = getattr(self, name)
         return made
-
-
-def module_of(function: Function) -> str:
-    """What a reader would call the library or file a function is of, for its colour."""
-    if function.stands_in or not function.file:
-        return ""
-    return _module_of_file(function.file)
-
-
-@cache
-def _module_of_file(file: str) -> str:
-    if file == BUILT_IN:
-        return "built-in"
-    if file.startswith("<frozen "):
-        return file.removeprefix("<frozen ").rstrip(">").partition(".")[0]
-    path = PurePath(file)
-    parts = path.parts
-    for i, folder in enumerate(parts[:-1]):
-        installed = folder in INSTALLED
-        library = folder.startswith("python3") and parts[i + 1] not in INSTALLED
-        if installed or library:
-            return PurePath(parts[i + 1]).stem
-    return path.parent.name if path.stem in ("__init__", "__main__") else path.stem

@@ -23,8 +23,8 @@ from sonde.fleet.queries.query import Question, StoreQuery
 from sonde.fleet.store.labels import Exactly, is_name
 from sonde.fleet.store.parts import open_store
 from sonde.views.selecting.profile import UNDECODABLE
-from sonde.web.bundle import module_of
 from sonde.web.columns import changes, deflated, part, signed, unsigned
+from sonde.web.modules import module_of
 from sonde.web.shown import Reply
 
 if TYPE_CHECKING:

@@ -28,11 +28,12 @@ export function samples(bytes: Uint8Array): Samples {
   const weight = columns.signed(Float64Array);
   const state = columns.unsigned(Uint8Array);
   const span = columns.orUnknown(Int32Array);
+  const task = columns.orUnknown(Int32Array);
   for (let i = 0; i < time.length; i++) {
     const before = i > 0 && thread[i] === thread[i - 1] ? time[i - 1]! : 0;
     time[i]! += before + weight[i]!;
   }
-  return { thread, time, context, weight, state, span };
+  return { thread, time, context, weight, state, span, task };
 }
 
 export function spans(bytes: Uint8Array): Spans {

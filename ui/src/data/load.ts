@@ -12,6 +12,7 @@ import type {
   Spans,
   Waits,
 } from "./recording";
+import { tasks, type Tasks } from "./tasks";
 import { waits } from "./waits";
 
 /** Gives the bytes of a part, decompressed. */
@@ -84,6 +85,7 @@ export async function openRecording(parts: Parts): Promise<Recording> {
   let callRows: Promise<Calls> | undefined;
   let objectRows: Promise<Objects> | undefined;
   let flowRows: Promise<Flow> | undefined;
+  let taskRows: Promise<Tasks> | undefined;
   return {
     meta,
     processes,
@@ -113,6 +115,7 @@ export async function openRecording(parts: Parts): Promise<Recording> {
     calls: () => (callRows ??= parts.part("calls").then(calls)),
     objects: () => (objectRows ??= parts.part("objects").then(objects)),
     flow: () => (flowRows ??= parts.part("flow").then(flow)),
+    tasks: () => (taskRows ??= parts.part("tasks").then(tasks)),
     source: (file) =>
       meta.hasSources ? parts.source(file) : Promise.resolve(null),
   };

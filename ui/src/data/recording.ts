@@ -6,6 +6,8 @@
  * 2^53, which is 104 days.
  */
 
+import type { Tasks } from "./tasks";
+
 export const RUNNING = 0;
 export const WAITING = 1;
 /** Runnable, but off CPU; counted with the waiting time. */
@@ -31,6 +33,8 @@ export const ASPECTS = [
   "owner_chain",
   "held_in_function",
   "held_in_chain",
+  "waiter_task",
+  "owner_task",
 ] as const;
 export type Aspect = (typeof ASPECTS)[number];
 
@@ -96,6 +100,8 @@ export interface Samples {
   state: Uint8Array;
   /** The path of spans it is in, UNKNOWN: in none. Empty where there are no spans. */
   span: Int32Array;
+  /** Row of the tasks; UNKNOWN: no task ran. Empty where there are no tasks. */
+  task: Int32Array;
 }
 
 /**
@@ -131,6 +137,19 @@ export interface Waits {
   part: Uint8Array;
   /** As of samples. */
   span: Int32Array;
+  /** What tasks waited for their event loops; left out: nothing. */
+  loops?: LoopWaits;
+}
+
+/** Of the last rows of `Waits`: these are no thread's waits. */
+export interface LoopWaits {
+  /** The first of these rows. */
+  first: number;
+  /** From that row on, rows of the tasks. */
+  waiterTask: Int32Array;
+  ownerTask: Int32Array;
+  /** What the holder did, by its samples: the function behind `owner`. */
+  heldFunction: Int32Array;
 }
 
 /**
@@ -187,6 +206,17 @@ export interface Flow {
   /** Calls that were under way when recording began. */
   preexisting: Float64Array;
   slices: CallSlices;
+}
+
+/** An event loop. */
+export interface Loop {
+  /** Row of the table of threads. */
+  thread: number;
+  runtime: string;
+  steps: number;
+  lag_ns: { mean: number; max: number; p99: number };
+  /** By time: start, end, and how long callbacks were ready before they ran: mean, longest. */
+  lag: [number, number, number, number][];
 }
 
 /** Calls over time, by thread, depth and start; those of a thread and depth do not overlap. */
@@ -289,7 +319,11 @@ export interface Meta {
     spans: number;
     calls: number;
     objects: number;
+    tasks: number;
   };
+  loops: Loop[];
+  /** By row of the tasks; empty for callbacks. */
+  taskNames: string[];
   /** null: no call flow was recorded. */
   flow: FlowFacts | null;
   /** Whether sampled objects were followed to their end. */
@@ -317,6 +351,7 @@ export interface Recording {
   calls(): Promise<Calls>;
   objects(): Promise<Objects>;
   flow(): Promise<Flow>;
+  tasks(): Promise<Tasks>;
   /** null: it cannot be had. */
   source(file: string): Promise<string | null>;
 }

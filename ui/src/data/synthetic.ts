@@ -9,6 +9,7 @@ import {
   type Calls,
   type Contexts,
   type Flow,
+  type Loop,
   type Fn,
   type Lock,
   type Mark,
@@ -23,6 +24,7 @@ import {
   type Thread,
   type Waits,
 } from "./recording";
+import type { Tasks } from "./tasks";
 
 const MS = 1_000_000;
 
@@ -100,6 +102,7 @@ const KINDS = [
   "io",
   "process",
   "object",
+  "loop",
 ];
 
 const SOURCES: Record<string, string> = {
@@ -129,6 +132,11 @@ export interface Changes {
   /** [thread, time, length or UNKNOWN, context, bytes], times in ms. */
   objects?: [number, number, number, number, number][];
   flow?: Flow;
+  /** Tasks of event loops, their names, and by sample which one ran. */
+  tasks?: Tasks;
+  taskNames?: string[];
+  sampleTasks?: number[];
+  loops?: Loop[];
 }
 
 export function synthetic(changes: Changes = {}): Recording {
@@ -148,6 +156,7 @@ export function synthetic(changes: Changes = {}): Recording {
     span: Int32Array.from(
       changes.spans ? sampleRows.map((row) => row[5] ?? UNKNOWN) : [],
     ),
+    task: Int32Array.from(changes.sampleTasks ?? []),
   };
   const waited = changes.waits ?? WAITS;
   const column = (index: number) => waited.map((row) => row[index]!);
@@ -195,15 +204,19 @@ export function synthetic(changes: Changes = {}): Recording {
     bytes: Float64Array.from(sampled, (row) => row[4]),
   };
   const paths = changes.spanPaths ?? [];
+  const facts = meta(
+    samples.thread.length,
+    waited.length,
+    entered.length,
+    counted.length,
+    sampled.length,
+    changes.spanNames ?? [],
+  );
+  facts.counts.tasks = changes.tasks?.kind.length ?? 0;
+  facts.taskNames = changes.taskNames ?? [];
+  facts.loops = changes.loops ?? [];
   return {
-    meta: meta(
-      samples.thread.length,
-      waited.length,
-      entered.length,
-      counted.length,
-      sampled.length,
-      changes.spanNames ?? [],
-    ),
+    meta: facts,
     processes: [process()],
     threads: changes.threads ?? [
       thread(100, "MainThread", "MainThread", 0, 90 * MS),
@@ -241,6 +254,7 @@ export function synthetic(changes: Changes = {}): Recording {
     calls: () => Promise.resolve(calls),
     objects: () => Promise.resolve(objects),
     flow: () => Promise.resolve(changes.flow!),
+    tasks: () => Promise.resolve(changes.tasks!),
     source: (file) => Promise.resolve(SOURCES[file] ?? null),
   };
 }
@@ -349,7 +363,9 @@ function meta(
     aspects: [...ASPECTS],
     undecided: 0,
     hasSources: true,
-    counts: { samples, contentions, spans, calls, objects },
+    counts: { samples, contentions, spans, calls, objects, tasks: 0 },
+    loops: [],
+    taskNames: [],
     flow: null,
     survival: objects > 0,
     advice: [],

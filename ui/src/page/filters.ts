@@ -100,8 +100,8 @@ export function changeChips(app: App): Part {
   return {
     element,
     update() {
-      const { focus, hide, collapse } = app.state;
-      const changed = JSON.stringify([focus, hide, collapse]);
+      const { focus, hide, collapse, task } = app.state;
+      const changed = JSON.stringify([focus, hide, collapse, task]);
       // They are numbers of functions, which have names when the recording is there.
       if (changed === chipsOf || !app.recordings.length) return;
       chipsOf = changed;
@@ -137,13 +137,19 @@ function makeChips(app: App): HTMLElement[] {
       ),
     ),
   );
+  if (state.task !== null) {
+    const name = app.recordings[0].meta.taskNames[state.task];
+    const undo = () => app.set({ task: null }, true);
+    chips.push(chip("only task", name || `task ${state.task}`, undo, "task"));
+  }
   if (chips.length > 1) {
     chips.push(
       h(
         "button",
         {
           class: "quiet",
-          onclick: () => app.set({ focus: [], hide: [], collapse: [] }, true),
+          onclick: () =>
+            app.set({ focus: [], hide: [], collapse: [], task: null }, true),
         },
         "undo all",
       ),

@@ -242,6 +242,7 @@ function profileCache() {
       threads: other ? null : state.threads,
       processes: other ? null : state.processes,
       span: other ? null : state.span,
+      task: other ? null : state.task,
       from: state.from,
       to: state.to,
     };

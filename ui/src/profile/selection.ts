@@ -16,6 +16,8 @@ export interface Selection {
   readonly processes: readonly number[] | null;
   /** A place in `meta.spans`. */
   readonly span: number | null;
+  /** Row of the tasks: only what ran in it. Left out or null: everything. */
+  readonly task?: number | null;
   readonly from: number | null;
   readonly to: number | null;
 }
@@ -35,6 +37,7 @@ export function isNarrowed(selection: Selection): boolean {
     selection.threads !== null ||
     selection.processes !== null ||
     selection.span !== null ||
+    (selection.task ?? null) !== null ||
     selection.from !== null ||
     selection.to !== null
   );
@@ -86,6 +89,15 @@ export function inSpan(
   // Without spans the column is empty: nothing lies in one.
   const path = span[i];
   return path >= 0 && mask[path] === 1;
+}
+
+/** Whether row `i` was taken in a task (null: any, or none). */
+export function inTask(
+  wanted: number | null | undefined,
+  task: Int32Array,
+  i: number,
+): boolean {
+  return wanted === null || wanted === undefined || task[i] === wanted;
 }
 
 /** Sums by context; the place after the last context takes the samples that have none. */
@@ -183,7 +195,7 @@ export function shiftSums(
     waitingSamples: before.sums.waitingSamples.slice(),
   };
   const { running, waiting, runningSamples, waitingSamples } = sums;
-  const { time, context, weight, state, span } = sampleIndex.samples;
+  const { time, context, weight, state, span, task } = sampleIndex.samples;
   const none = running.length - 1;
   const ran = selection.time !== "waiting";
   const waited = selection.time !== "running";
@@ -197,6 +209,7 @@ export function shiftSums(
     sampleIndex.within(mask, first, last, (start, stop) => {
       for (let i = start; i < stop; i++) {
         if (!inSpan(spans, span, i)) continue;
+        if (!inTask(selection.task, task, i)) continue;
         const place = context[i] < 0 ? none : context[i];
         const end = time[i];
         if (state[i] === RUNNING) {
@@ -227,6 +240,7 @@ function sameButRange(a: Selection, b: Selection): boolean {
   return (
     a.time === b.time &&
     a.span === b.span &&
+    (a.task ?? null) === (b.task ?? null) &&
     same(a.threads, b.threads) &&
     same(a.processes, b.processes)
   );
@@ -246,7 +260,7 @@ export function sumSamples(
     waitingSamples: new Float64Array(size),
   };
   const { running, waiting, runningSamples, waitingSamples } = sums;
-  const { time, context, weight, state, span } = sampleIndex.samples;
+  const { time, context, weight, state, span, task } = sampleIndex.samples;
   const whole = selection.from === null && selection.to === null;
   const from = selection.from ?? -Infinity;
   const to = selection.to ?? Infinity;
@@ -257,6 +271,7 @@ export function sumSamples(
   sampleIndex.within(mask, from, to, (start, last) => {
     for (let i = start; i < last; i++) {
       if (!inSpan(spans, span, i)) continue;
+      if (!inTask(selection.task, task, i)) continue;
       const place = context[i] < 0 ? size - 1 : context[i];
       const end = time[i];
       if (state[i] === RUNNING) {

@@ -11,6 +11,8 @@ export interface State {
   readonly processes: number[] | null;
   /** A place in `meta.spans`: only what happened in spans of that name; null: all. */
   readonly span: number | null;
+  /** Row of the tasks: only samples taken in it; null: all. */
+  readonly task: number | null;
   /** Nanoseconds since the recording's start. */
   readonly from: number | null;
   readonly to: number | null;
@@ -33,6 +35,7 @@ export const START: State = {
   threads: null,
   processes: null,
   span: null,
+  task: null,
   from: null,
   to: null,
   search: "",
@@ -57,6 +60,7 @@ export function toHash(state: State): string {
     if (chosen) words.set(key, chosen.join("."));
   }
   if (state.span !== null) words.set("span", String(state.span));
+  if (state.task !== null) words.set("task", String(state.task));
   if (state.from !== null) words.set("from", String(state.from));
   if (state.to !== null) words.set("to", String(state.to));
   if (state.search) words.set("search", state.search);
@@ -81,6 +85,7 @@ export function fromHash(hash: string): State {
     threads: numbers(words.get("threads")),
     processes: numbers(words.get("processes")),
     span: numbers(words.get("span"))?.[0] ?? null,
+    task: numbers(words.get("task"))?.[0] ?? null,
     from: moment(words.get("from")),
     to: moment(words.get("to")),
     search: words.get("search") ?? "",

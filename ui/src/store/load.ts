@@ -102,7 +102,16 @@ export function decodeTree(bytes: Uint8Array, title: string): SummedTree {
       aspects: [],
       undecided: 0,
       hasSources: false,
-      counts: { samples: 0, contentions: 0, spans: 0, calls: 0, objects: 0 },
+      counts: {
+        samples: 0,
+        contentions: 0,
+        spans: 0,
+        calls: 0,
+        objects: 0,
+        tasks: 0,
+      },
+      loops: [],
+      taskNames: [],
       flow: null,
       survival: false,
       advice: [],
@@ -123,6 +132,7 @@ export function decodeTree(bytes: Uint8Array, title: string): SummedTree {
     calls: none,
     objects: none,
     flow: none,
+    tasks: none,
     source: () => Promise.resolve(null),
   };
   return { recording, sums, recordings: head.recordings };

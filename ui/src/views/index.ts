@@ -10,6 +10,7 @@ import { memory } from "./memory/memory";
 import { overview } from "./overview/overview";
 import { sandwich } from "./sandwich/sandwich";
 import { source } from "./source/source";
+import { tasks } from "./tasks/tasks";
 import { timeline } from "./timeline/timeline";
 import { tree } from "./tree/tree";
 
@@ -20,6 +21,7 @@ export const VIEWS: readonly View[] = [
   tree,
   timeline,
   locks,
+  tasks,
   calls,
   flow,
   memory,

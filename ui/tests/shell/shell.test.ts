@@ -19,6 +19,7 @@ describe("the address", () => {
       threads: [1, 5],
       processes: [0],
       span: 4,
+      task: 2,
       from: 1_500_000_000,
       to: 2_500_000_000,
       search: "a&b=c #ü",

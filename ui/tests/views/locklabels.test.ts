@@ -181,7 +181,7 @@ test("who waited because of whom", async () => {
 
 test("in words", async () => {
   const rows = await opened();
-  expect(summaryText(rows.all, 2)).toBe(
+  expect(summaryText(rows.all, 2, 0)).toBe(
     "Threads waited 75.0 ms in 5 waits: 45.0 ms for locks held by other threads and 30.0 ms for " +
       "notifications (queues, events, joins). 2 more waits cannot be counted: " +
       "events were lost.",

@@ -51,7 +51,6 @@ export function detail(recording: Recording, app: App): Detail {
         h("b", null, duration(row.group.wait_ns)),
         ` in ${count(row.group.count, "wait")}, the longest `,
         h("b", null, duration(row.group.max_ns)),
-        " · ",
         longestLink(waits, parts, row),
       ),
       chart(buckets, isNotified, (text) =>
@@ -68,7 +67,7 @@ export function detail(recording: Recording, app: App): Detail {
     row: Row,
   ): HTMLElement | null {
     const found = longest(waits, parts, row.group.rows);
-    if (!found) return null;
+    if (!found || found.row >= (waits.loops?.first ?? Infinity)) return null;
     const wait = waits.wait[found.row]!;
     let [from, to] = [Infinity, -Infinity];
     for (const at of row.group.rows) {
@@ -84,9 +83,14 @@ export function detail(recording: Recording, app: App): Detail {
       "timeline.span": window,
     };
     return h(
-      "a",
-      { href: app.link({ view: "timeline", settings }) },
-      "show it on the timeline",
+      "span",
+      null,
+      " · ",
+      h(
+        "a",
+        { href: app.link({ view: "timeline", settings }) },
+        "show it on the timeline",
+      ),
     );
   }
 
@@ -110,6 +114,7 @@ export function detail(recording: Recording, app: App): Detail {
       now.owner,
       waits.ownerFunction[now.row]!,
     );
+    const isLoop = now.row >= (waits.loops?.first ?? Infinity);
     const turn = (by: number) => () => pair(into, all, at + by, waits, row);
     const waiting = recording.threads[waits.thread[now.row]!];
     const owning = recording.threads[waits.ownerThread[now.row]!];
@@ -152,15 +157,17 @@ export function detail(recording: Recording, app: App): Detail {
           "Waiter",
           waiting ? `such as ${waiting.label}` : "",
           waiter,
-          isNotified ? "waits here" : "acquires here",
+          isNotified || isLoop ? "waits here" : "acquires here",
           "its call stack is not known",
         ),
         column(
           isNotified ? "Notified by" : "Holder",
           owning ? `such as ${owning.label}` : "",
           owner,
-          isNotified ? "notifies here" : "releases here",
-          "unknown: the wait timed out or had not ended, or an event was lost",
+          isNotified ? "notifies here" : isLoop ? "runs here" : "releases here",
+          isLoop
+            ? "unknown: there is no sample of what ran meanwhile"
+            : "unknown: the wait timed out or had not ended, or an event was lost",
         ),
       ),
     );

@@ -81,6 +81,7 @@ export function lengths(
   let count = 0;
   let last = -1;
   for (const row of rows) {
+    if (waits.wait[row]! < 0) continue;
     if (waits.wait[row]! !== last) {
       last = waits.wait[row]!;
       found[count++] = 0;
@@ -154,6 +155,7 @@ class Sums {
     this.ns[group]! += ns;
     if (waits.notification[row]) this.notification[group]! += ns;
     if (waits.part[row]! & AFTER_NOTIFICATION) this.notified[group]! += ns;
+    if (wait < 0) return; // waits that were only added up
     if (this.wait[group] !== wait) {
       this.wait[group] = wait;
       this.length[group] = 0;

@@ -66,6 +66,7 @@ export class HolderProfile {
     }
     for (let row = 0; row < waits.thread.length; row++) {
       const thread = waits.thread[row]!;
+      if (this.waits.loops && row >= this.waits.loops.first) break;
       if (this.offCpuKnown[thread]) continue;
       const mine = this.contended.get(thread);
       if (mine) mine.push(row);
@@ -117,6 +118,14 @@ export class HolderProfile {
     for (const row of rows) {
       const ns = parts.ns[row]!;
       const isNotified = this.waits.notification[row] === 1;
+      const { loops } = this.waits;
+      if (loops && row >= loops.first) {
+        // The part is one of what the samples of the step show.
+        const sum = of(this.waits.owner[row]!);
+        sum.known += ns;
+        touch(sum, row);
+        continue;
+      }
       const owner = this.waits.ownerThread[row]!;
       const handed = this.waits.part[row]! & OWNER_RELEASED;
       if (isNotified || owner < 0 || handed || ns <= 0) {
@@ -196,6 +205,7 @@ export class HolderProfile {
   ): { count: number; max_ns: number } {
     let [count, longest, length, last] = [0, 0, 0, -1];
     for (const row of rows) {
+      if (this.waits.wait[row]! < 0) continue;
       if (this.waits.wait[row] !== last) {
         last = this.waits.wait[row]!;
         count++;

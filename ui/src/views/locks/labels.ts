@@ -29,6 +29,7 @@ export const KINDS: Record<string, string> = {
   monitor: "monitors (synchronized)",
   rwlock: "read-write locks",
   park: "unpark",
+  loop: "event loops",
 };
 
 export const TITLES: Record<Aspect, string> = {
@@ -43,6 +44,8 @@ export const TITLES: Record<Aspect, string> = {
   owner_chain: "release stack",
   held_in_function: "holder's function",
   held_in_chain: "holder's stack",
+  waiter_task: "waiting task",
+  owner_task: "running task",
 };
 
 export const MEANINGS: Record<Aspect, string> = {
@@ -60,6 +63,8 @@ export const MEANINGS: Record<Aspect, string> = {
     "the function the holder was in while others waited, from its samples",
   held_in_chain:
     "the call stack of the holder while others waited, from its samples",
+  waiter_task: "the task that was ready, and waited for its event loop",
+  owner_task: "the task that the event loop ran meanwhile",
 };
 
 /** Questions and the order of aspects that answers them. */
@@ -71,14 +76,19 @@ export const QUESTIONS: readonly (readonly [string, readonly Aspect[]])[] = [
   ["Where are locks acquired?", ["lock", "waiter_chain"]],
   ["What do holders do?", ["kind", "lock", "held_in_function"]],
   ["Which lock classes?", ["lock_class", "waiter_function"]],
+  ["Which tasks block a loop?", ["kind", "owner_task", "waiter_task"]],
 ];
 
 /** The sentence above the rows, as in the text report. */
-export function summaryText(all: Group, undecided: number): string {
+export function summaryText(
+  all: Group,
+  undecided: number,
+  loopNs: number,
+): string {
   if (!all.wait_ns) {
     return "No thread waited for a lock, for the GIL or for another thread.";
   }
-  const owned = all.wait_ns - all.signalling_ns;
+  const owned = all.wait_ns - all.signalling_ns - loopNs;
   const parts: string[] = [];
   if (owned) {
     const after = all.after_notification_ns;
@@ -92,12 +102,19 @@ export function summaryText(all: Group, undecided: number): string {
       `${duration(all.signalling_ns)} for notifications (queues, events, joins)`,
     );
   }
-  let sentence = `Threads waited ${duration(all.wait_ns)} in ${count(all.count, "wait")}: `;
-  sentence += `${parts.join(" and ")}.`;
+  if (loopNs) parts.push(`${duration(loopNs)} for event loops`);
+  let sentence = `${loopNs ? "Tasks and threads" : "Threads"} waited ${duration(all.wait_ns)} in ${count(all.count, "wait")}: `;
+  sentence += `${sentenceList(parts)}.`;
   if (undecided) {
     sentence += ` ${count(undecided, "more wait")} cannot be counted: events were lost.`;
   }
   return sentence;
+}
+
+function sentenceList(parts: readonly string[]): string {
+  return parts.length < 3
+    ? parts.join(" and ")
+    : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
 /** Whether all of a row was for notifications. */
@@ -126,7 +143,7 @@ export function label(
       ? isNotification(group)
         ? "notified by"
         : "held by"
-      : aspect === "waiter_thread"
+      : aspect === "waiter_thread" || aspect === "waiter_task"
         ? "by"
         : aspect.startsWith("waiter")
           ? "in"
@@ -154,7 +171,14 @@ function valueText(
       ? "no holder"
       : "holder off CPU, or too few samples";
   }
-  if (value < 0) return "an unknown thread";
+  if (aspect.endsWith("_task"))
+    return value < 0
+      ? "no task, or not known"
+      : printable(recording.meta.taskNames[value] || `task ${value}`);
+  if (value < 0)
+    return aspect.endsWith("_thread") || !waits.loops
+      ? "an unknown thread"
+      : "not known";
   if (aspect.endsWith("_thread"))
     return printable(recording.threads[value]!.label);
   if (aspect.endsWith("_function"))

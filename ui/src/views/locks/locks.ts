@@ -1,6 +1,8 @@
 /** Who waited for what, and to whom it is attributed: by any aspects, in any order. */
 import "./locks.css";
 import type { Aspect, Recording, Waits } from "../../data/recording";
+import { withLoopWaits } from "../../data/tasks";
+import { emptyWaits } from "../../data/waits";
 import { fill, h, set } from "../../elements/dom";
 import { count, duration, percentOf } from "../../elements/format";
 import { spanMask, threadMask } from "../../profile/selection";
@@ -27,7 +29,8 @@ export const locks: View = {
   key: "l",
   mount(root, app) {
     const recording = app.recordings[0]!;
-    if (!recording.meta.counts.contentions) {
+    const { contentions, tasks } = recording.meta.counts;
+    if (!contentions && !tasks) {
       fill(root, nothing(recording));
       return { update() {}, destroy() {} };
     }
@@ -65,6 +68,8 @@ interface Filtered {
   parts: Parts;
   all: Group;
   unnamed: number;
+  /** What of it tasks waited for their event loops. */
+  loopNs: number;
 }
 
 const PARTS = [
@@ -149,10 +154,14 @@ function mounted(
     ),
   );
   fill(sentence, "Reading the waits …");
-  void recording.waits().then((found) => {
+  const { contentions, tasks } = recording.meta.counts;
+  void Promise.all([
+    contentions ? recording.waits() : emptyWaits(0, 0),
+    tasks ? recording.tasks() : null,
+  ]).then(([ofThreads, ofTasks]) => {
     if (destroyed) return;
-    waits = found;
-    columns = new AspectColumns(recording, found);
+    waits = ofTasks ? withLoopWaits(recording, ofThreads, ofTasks) : ofThreads;
+    columns = new AspectColumns(recording, waits);
     update();
   });
 
@@ -204,6 +213,7 @@ function mounted(
         parts,
         all: totalOf(waits, parts),
         unnamed: unknownTime(waits, parts),
+        loopNs: loopTime(waits, parts),
       };
       rows = null;
     }
@@ -224,7 +234,7 @@ function mounted(
     const row = (path && rows.find(path)) || rows.heaviest();
     fill(
       sentence,
-      summaryText(rows.all, recording.meta.undecided),
+      summaryText(rows.all, recording.meta.undecided, filtered.loopNs),
       filtered.unnamed
         ? h(
             "span",
@@ -263,6 +273,14 @@ function mounted(
       body.destroy();
     },
   };
+}
+
+function loopTime(waits: Waits, parts: Parts): number {
+  const first = waits.loops?.first ?? Infinity;
+  return parts.rows.reduce(
+    (sum, row) => (row >= first ? sum + parts.ns[row]! : sum),
+    0,
+  );
 }
 
 /** Only the waits for notifications, or only the others. */

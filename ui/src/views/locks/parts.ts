@@ -10,6 +10,7 @@ import {
   type Recording,
   type Waits,
 } from "../../data/recording";
+import { MOMENT } from "../../data/tasks";
 import { inSpan } from "../../profile/selection";
 
 export const DEFAULT_ASPECTS: readonly Aspect[] = [
@@ -66,17 +67,22 @@ export function select(
   const low = from ?? -Infinity;
   const high = to ?? Infinity;
   const blocks = blocksOf(waits);
+  const whole = from === null && to === null && !threads.includes(0);
   let kept = 0;
   for (let block = 0; block < blocks.start.length; block++) {
     if (blocks.end[block]! <= low || blocks.start[block]! >= high) continue;
     const last = Math.min((block + 1) * BLOCK, size);
     for (let row = block * BLOCK; row < last; row++) {
-      if (!threads[waits.thread[row]!]) continue;
+      const thread = waits.thread[row]!;
+      // What was only added up belongs to no thread and no moment.
+      if (thread < 0 ? !whole : !threads[thread]) continue;
       if (!inSpan(spans, waits.span, row)) continue;
       const start = waits.start[row]!;
       const end = waits.end[row]!;
       if (end <= low || start >= high) continue;
-      ns[row] = Math.min(end, high) - Math.max(start, low);
+      const inside = Math.min(end, high) - Math.max(start, low);
+      // Of a wait for a loop only the moment of its end is known, and its time.
+      ns[row] = end - start === MOMENT ? waits.ns[row]! : inside;
       rows[kept++] = row;
     }
   }
@@ -117,6 +123,8 @@ export class AspectColumns {
   private readonly threads: Int32Array;
   /** By lock: the first lock of its class. */
   private readonly classes: Int32Array;
+  /** By task: the first one of its name, or -1 for what is no task. */
+  private readonly tasks: Int32Array;
   private readonly kept = new Map<Aspect, Int32Array>();
 
   constructor(
@@ -127,6 +135,12 @@ export class AspectColumns {
     this.classes = Int32Array.from(recording.locks, (lock, row) => {
       const known = ofClass.get(lock.lock_class);
       if (known === undefined) ofClass.set(lock.lock_class, row);
+      return known ?? row;
+    });
+    const ofName = new Map<string, number>();
+    this.tasks = Int32Array.from(recording.meta.taskNames, (name, row) => {
+      const known = name ? ofName.get(name) : row;
+      if (known === undefined) ofName.set(name, row);
       return known ?? row;
     });
     const first = new Map<string, number>();
@@ -147,6 +161,14 @@ export class AspectColumns {
     const { waits } = this;
     const named = (thread: Int32Array) =>
       thread.map((row) => (row < 0 ? -1 : this.threads[row]!));
+    const ofTasks = (rows: Int32Array | undefined) => {
+      const { loops } = waits;
+      const column = new Int32Array(waits.ns.length).fill(-1);
+      rows?.forEach((row, i) => {
+        column[loops!.first + i] = row < 0 ? -1 : this.tasks[row]!;
+      });
+      return column;
+    };
     switch (aspect) {
       case "kind":
         return Int32Array.from(waits.kind);
@@ -166,6 +188,10 @@ export class AspectColumns {
         return waits.ownerFunction;
       case "owner_chain":
         return waits.owner;
+      case "waiter_task":
+        return ofTasks(waits.loops?.waiterTask);
+      case "owner_task":
+        return ofTasks(waits.loops?.ownerTask);
       case "held_in_function":
       case "held_in_chain":
         throw new Error(`${aspect} has no value for a whole part of a wait`);

@@ -16,7 +16,18 @@ const NAMES: readonly (readonly [number, string])[] = [
 const WIDTH = 26;
 const HEIGHT = 14;
 
-export function legend(theme: Theme, cpuLoss: boolean): HTMLElement {
+/** The same of lanes of tasks. */
+const TASK_NAMES = new Map([
+  [RUN, "task: running"],
+  [OTHER, "task: suspended"],
+  [RUNNABLE, "task: ready"],
+]);
+
+export function legend(
+  theme: Theme,
+  cpuLoss: boolean,
+  tasks: boolean,
+): HTMLElement {
   const ratio = window.devicePixelRatio || 1;
   const look = textures(theme, ratio);
   const [width, height] = [
@@ -44,7 +55,13 @@ export function legend(theme: Theme, cpuLoss: boolean): HTMLElement {
         }
         context.putImageData(image, 0, 0);
       }
-      return h("span", { class: "item" }, canvas, name);
+      const task = tasks && TASK_NAMES.get(state);
+      return h(
+        "span",
+        { class: "item" },
+        canvas,
+        task ? `${name}; ${task}` : name,
+      );
     }),
     h(
       "span",

@@ -6,7 +6,7 @@ import { fill, h, perFrame } from "../../elements/dom";
 import { spanMask, threadMask } from "../../profile/selection";
 import type { App, MountedView, View } from "../../shell/app";
 import { waitDetail, type Tables } from "./detail/detailpanel";
-import { timesTable, spansTable } from "./detail/screenreader";
+import { tasksTable, timesTable, spansTable } from "./detail/screenreader";
 import { LaneCanvas } from "./drawing/lanecanvas";
 import { AXIS, laneHeight, type Layout } from "./drawing/layout";
 import {
@@ -20,6 +20,12 @@ import type { Lane, SpanTrack } from "./lanes/lane";
 import { sortLanes, orderOf, type Order } from "./lanes/order";
 import { buildLanes } from "./lanes/segments";
 import { spanTracks, withSpans } from "./lanes/spantracks";
+import {
+  loopLanes,
+  SHOWN_TASKS,
+  withTasks,
+  type LoopLanes,
+} from "./lanes/tasktracks";
 import { timesOf } from "./lanes/times";
 import { ownerWaits, waitOf } from "./lanes/wait";
 import { rangeFlame, type RangeFlame } from "./rangeflame";
@@ -84,6 +90,7 @@ class Timeline implements MountedView, ControllerHost {
     spans: Spans | null;
   } | null = null;
   private tracks: ReadonlyMap<number, SpanTrack> = new Map();
+  private loops: ReadonlyMap<number, LoopLanes> = new Map();
   private preparedSpan: number | null | undefined = undefined;
   private readonly screenReader = h("div");
   private readonly under = h("div", { class: "under" });
@@ -143,8 +150,10 @@ class Timeline implements MountedView, ControllerHost {
       recording.samples(),
       none ? emptyWaits(0, 0) : recording.waits(),
       recording.meta.counts.spans ? recording.spans() : null,
-    ]).then(([samples, waits, spans]) => {
+      recording.meta.counts.tasks ? recording.tasks() : null,
+    ]).then(([samples, waits, spans, tasks]) => {
       if (this.destroyed) return;
+      if (tasks) this.loops = loopLanes(recording, tasks);
       this.loadedRows = { samples, waits, spans };
       this.update();
     });
@@ -195,7 +204,9 @@ class Timeline implements MountedView, ControllerHost {
       this.tables?.times ?? null,
       this.order,
     );
-    this.layout.lanes = withSpans(sorted, this.tracks);
+    const all = app.setting("timeline", "tasks") === "all";
+    const lanes = withSpans(sorted, this.tracks);
+    this.layout.lanes = withTasks(lanes, this.loops, all);
     this.updateFlame();
     this.updateWait();
     this.bar();
@@ -261,6 +272,7 @@ class Timeline implements MountedView, ControllerHost {
       this.screenReader,
       timesTable(this.recording, this.layout.lanes, this.tables.times),
       spansTable(this.recording),
+      tasksTable(this.layout.lanes),
     );
   }
 
@@ -270,12 +282,18 @@ class Timeline implements MountedView, ControllerHost {
     const { range } = this.state;
     const all = from <= 0 && to >= this.whole;
     const flame = this.flame !== null;
+    const allTasks = this.app.setting("timeline", "tasks") === "all";
+    const many = [...this.loops.values()].some(
+      (loop) => loop.tasks.length > SHOWN_TASKS,
+    );
+    const tasks = many ? allTasks : null;
     const barOf = JSON.stringify([
       all,
       range,
       this.order,
       app.theme.dark,
       flame,
+      tasks,
     ]);
     if (barOf === this.barOf) return;
     this.barOf = barOf;
@@ -284,7 +302,15 @@ class Timeline implements MountedView, ControllerHost {
     const whole = { from: 0, to: this.whole };
     fill(
       this.tools,
-      ...toolbar(app, this.order, { all, range, flame, whole, zoom, show }),
+      ...toolbar(app, this.order, {
+        all,
+        range,
+        flame,
+        whole,
+        tasks,
+        zoom,
+        show,
+      }),
     );
   }
 

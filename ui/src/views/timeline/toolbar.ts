@@ -12,6 +12,8 @@ export interface Tools {
   /** Whether the flame graph is shown below. */
   flame: boolean;
   whole: TimeWindow;
+  /** Whether all tasks have lanes; null: they have anyway. */
+  tasks: boolean | null;
   zoom(factor: number): void;
   show(span: TimeWindow): void;
 }
@@ -76,7 +78,23 @@ export function toolbar(
       },
       range ? "flame graph of the range" : "flame graph below",
     ),
+    tools.tasks === null
+      ? null
+      : h(
+          "button",
+          {
+            "aria-pressed": String(tools.tasks),
+            class: tools.tasks ? "active" : "",
+            onclick: () =>
+              app.setSetting("timeline", "tasks", tools.tasks ? null : "all"),
+          },
+          "all tasks",
+        ),
     h("span", { class: "gap" }),
-    legend(app.theme, app.recordings[0]!.cpuLoss.length > 0),
+    legend(
+      app.theme,
+      app.recordings[0]!.cpuLoss.length > 0,
+      app.recordings[0]!.meta.counts.tasks > 0,
+    ),
   ];
 }

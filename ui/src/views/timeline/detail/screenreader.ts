@@ -46,6 +46,24 @@ export function timesTable(
   return screenReaderTable("Threads and their times", heads, rows);
 }
 
+/** Tasks that have lanes, and how long they waited for their loops. */
+export function tasksTable(lanes: readonly Lane[]): HTMLElement | null {
+  const tasks = lanes.flatMap((lane) => lane.task ?? []);
+  if (!tasks.length) return null;
+  const rows = tasks.map(({ name, ready }) =>
+    h(
+      "tr",
+      null,
+      h("th", { scope: "row" }, displayName(name, 60)),
+      h("td", { "data-ns": ready }, duration(ready)),
+    ),
+  );
+  const heads = ["task", "waiting for its event loop"];
+  const made = screenReaderTable("Tasks on the timeline", heads, rows);
+  made.classList.add("tasks");
+  return made;
+}
+
 /** Times by the name of the span. */
 export function spansTable(recording: Recording): HTMLElement | null {
   const { spans } = recording.meta;

@@ -1,9 +1,14 @@
 /** The lanes with their labels and the axis: what changes only with the window and the filters. */
 import type { Recording } from "../../../data/recording";
 import { sizeCanvas } from "../../../elements/dom";
-import { count, duration, shorten } from "../../../elements/format";
+import {
+  count,
+  displayName,
+  duration,
+  shorten,
+} from "../../../elements/format";
 import type { Theme } from "../../../elements/theme";
-import { isThreadLane, STATES } from "../lanes/lane";
+import { isThreadLane, STATES, type Lane } from "../lanes/lane";
 import { sortValue, type Order } from "../lanes/order";
 import type { Times } from "../lanes/times";
 import { columns } from "./columns";
@@ -18,6 +23,7 @@ import {
   yOf,
   type Layout,
 } from "./layout";
+import { drawLag } from "./lag";
 import { drawSpans } from "./spans";
 import { packPixel, paint, rgb, textures, type Textures } from "./texture";
 import { ticks } from "./window";
@@ -71,10 +77,10 @@ export class LaneCanvas {
     const perPixel = width / (to - from);
     for (let place = first; place < last; place++) {
       const lane = layout.lanes[place]!;
-      if (!isThreadLane(lane)) continue;
+      if (!isThreadLane(lane) && !lane.task) continue;
       const top = Math.round((yOf(layout, place) - AXIS) * ratio);
       const tall = Math.round(barOf(layout) * ratio);
-      const thread = this.recording.threads[lane.thread]!;
+      const thread = lane.task ?? this.recording.threads[lane.thread]!;
       const left = clamp(Math.round((thread.start - from) * perPixel), width);
       const right = clamp(Math.round((thread.end - from) * perPixel), width);
       for (let y = Math.max(top, 0); y < Math.min(top + tall, height); y++) {
@@ -100,8 +106,10 @@ export class LaneCanvas {
     context.beginPath();
     context.rect(GUTTER, AXIS, layout.width - GUTTER, layout.height - AXIS);
     context.clip();
-    for (let place = first; place < last; place++)
+    for (let place = first; place < last; place++) {
       drawSpans(context, layout, place, this.recording, theme);
+      drawLag(context, layout, place, theme);
+    }
     context.restore();
   }
 
@@ -121,20 +129,29 @@ export class LaneCanvas {
     context.textBaseline = "middle";
     for (let place = first; place < last; place++) {
       const lane = layout.lanes[place]!;
-      const thread = this.recording.threads[lane.thread]!;
+      const thread = this.recording.threads[lane.thread];
       const y = yOf(layout, place) + barOf(layout) / 2 + 0.5;
       context.font = `11px ${theme.font}`;
       context.textAlign = "right";
       context.fillStyle = theme.colour("faint");
       const figure = lane.spans
         ? count(lane.spans.start.length, "span")
-        : duration(sortValue(times, lane.thread, order));
+        : lane.task
+          ? duration(lane.task.ready)
+          : thread
+            ? duration(sortValue(times, lane.thread, order))
+            : "";
       context.fillText(figure, GUTTER - 8, y);
       const room = GUTTER - 28 - context.measureText(figure).width;
       context.font = `12px ${theme.font}`;
       context.textAlign = "left";
       if (lane.spans) continue;
-      context.fillStyle = theme.colour("text");
+      context.fillStyle = theme.colour(thread ? "text" : "faint");
+      if (!thread) {
+        const said = loopLabel(lane);
+        context.fillText(fitted(context, said, room - INDENT), 12 + INDENT, y);
+        continue;
+      }
       const pid = this.recording.processes[thread.process]?.pid;
       const name = several ? `${pid} ${thread.label}` : thread.label;
       context.fillText(fitted(context, name, room), 12, y);
@@ -209,6 +226,16 @@ export class LaneCanvas {
       free = x + 18 + context.measureText(text).width;
     }
   }
+}
+
+/** Pixels by which tasks stand behind the thread of their loop. */
+const INDENT = 12;
+
+function loopLabel(lane: Lane): string {
+  if (lane.lag) return "lag of the event loop";
+  return lane.task
+    ? displayName(lane.task.name)
+    : `… ${count(lane.folded ?? 0, "more task")}`;
 }
 
 /** The text cut to a width. */

@@ -6,6 +6,11 @@ import {
   type Tables,
 } from "../detail/detailpanel";
 import { spanLaneDetail, spanDetail } from "../detail/spanpanel";
+import {
+  lagDetail,
+  taskLaneDetail,
+  taskSegmentDetail,
+} from "../detail/taskpanel";
 import { placeAt, plotWidth, timeAt, type Layout } from "../drawing/layout";
 import { rangeBetween, type OverlayState } from "../drawing/overlay";
 import { spanAt } from "../drawing/spans";
@@ -15,7 +20,7 @@ import {
   zoomWindow,
   type TimeWindow,
 } from "../drawing/window";
-import { isLockState, segmentAt, type Lane } from "../lanes/lane";
+import { isLockState, isThreadLane, segmentAt, type Lane } from "../lanes/lane";
 import { nextWait } from "../lanes/wait";
 import { handleKey } from "./keys";
 import { listenToPointer } from "./pointer";
@@ -124,6 +129,7 @@ export class TimelineController {
   }
 
   private words(tables: Tables, lane: Lane, segment: number): HTMLElement {
+    if (lane.task) return taskSegmentDetail(lane, segment);
     return lane.spans
       ? spanDetail(tables.recording, lane, segment)
       : segmentDetail(tables, lane, segment);
@@ -135,16 +141,24 @@ export class TimelineController {
     const lane = layout.lanes[place];
     if (!lane || !tables) return;
     state.cursor = place;
-    const words = lane.spans
+    if (lane.folded) return app.setSetting("timeline", "tasks", "all");
+    app.explain(this.laneWords(tables, lane), true);
+    this.host.redrawOver();
+  }
+
+  private laneWords(tables: Tables, lane: Lane): HTMLElement {
+    const { app } = this.host;
+    if (lane.task) return taskLaneDetail(lane, app);
+    if (lane.lag) return lagDetail(tables.recording, lane);
+    return lane.spans
       ? spanLaneDetail(tables.recording, lane, app)
       : threadDetail(tables, lane, app);
-    app.explain(words, true);
-    this.host.redrawOver();
   }
 
   private choose(x: number, y: number): void {
     const found = this.at(x, y);
-    if (found?.lane.spans) return this.showDetail(placeAt(this.host.layout, y));
+    if (found && !isThreadLane(found.lane))
+      return this.showDetail(placeAt(this.host.layout, y));
     this.host.state.cursor = -1;
     const ofLock =
       found &&

@@ -1,5 +1,7 @@
 /** A lane: the segments of one thread, or its spans, and how to find what is at a moment. */
 
+import type { Loop } from "../../../data/recording";
+
 export const RUN = 0;
 export const GIL = 1;
 export const LOCK = 2;
@@ -21,11 +23,26 @@ export interface Lane {
   row: Int32Array;
   /** Of a lane that shows the spans of the thread, and no segments. */
   spans?: SpanTrack;
+  /** Of a lane that shows a task. It has no thread and no rows. */
+  task?: TaskFacts;
+  /** Of a lane that shows how late a loop was. */
+  lag?: Loop;
+  /** How many tasks have no lane of their own. */
+  folded?: number;
+}
+
+export interface TaskFacts {
+  /** Row of the table of tasks. */
+  row: number;
+  name: string;
+  ready: number;
+  start: number;
+  end: number;
 }
 
 /** Whether it shows what a thread did, not its spans. */
 export function isThreadLane(lane: Lane): boolean {
-  return !lane.spans;
+  return lane.thread >= 0 && !lane.spans;
 }
 
 export function isLockState(state: number): boolean {
