@@ -12,7 +12,8 @@ import type {
   Spans,
   Waits,
 } from "./recording";
-import { tasks, type Tasks } from "./tasks";
+import { tasks } from "./tasks";
+import type { Tasks } from "./tasktables";
 import { waits } from "./waits";
 
 /** Gives the bytes of a part, decompressed. */

@@ -6,7 +6,7 @@
  * 2^53, which is 104 days.
  */
 
-import type { Tasks } from "./tasks";
+import type { Tasks } from "./tasktables";
 
 export const RUNNING = 0;
 export const WAITING = 1;

@@ -24,7 +24,7 @@ import {
   type Thread,
   type Waits,
 } from "./recording";
-import type { Tasks } from "./tasks";
+import type { Tasks } from "./tasktables";
 
 const MS = 1_000_000;
 

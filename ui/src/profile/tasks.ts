@@ -1,7 +1,8 @@
 /** What tasks of event loops did in the selected time: the rows of `sonde report tasks`. */
 
 import type { Recording } from "../data/recording";
-import { TASK, taskName, type Tasks } from "../data/tasks";
+import { taskName } from "../data/tasks";
+import { TASK, type Tasks } from "../data/tasktables";
 import type { Selection } from "./selection";
 
 export interface TaskRow {

@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Loop } from "../../src/data/recording";
 import { synthetic } from "../../src/data/synthetic";
-import {
-  CALLBACK,
-  TASK,
-  withLoopWaits,
-  type Tasks,
-} from "../../src/data/tasks";
+import { withLoopWaits } from "../../src/data/tasks";
+import { CALLBACK, TASK, type Tasks } from "../../src/data/tasktables";
 import { Profiler } from "../../src/profile/profile";
 import { EVERYTHING } from "../../src/profile/selection";
 import { sumTasks } from "../../src/profile/tasks";

@@ -15,7 +15,7 @@ from sonde.row_values import BUILT_IN
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.findings.free_threading import locks_without_gil
 from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
-from sonde.views.findings.loop_findings import blocked_loops
+from sonde.views.findings.loop_findings import blocked_loops, slow_steps
 from sonde.views.findings.memory_findings import growing_sites
 from sonde.views.findings.steal_findings import taken_by_others
 from sonde.views.quality import quality, standard_error
@@ -208,6 +208,7 @@ RULES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     locks_without_gil,
     contended_locks,
     blocked_loops,
+    slow_steps,
     taken_by_others,
     growing_sites,
     poor_quality,

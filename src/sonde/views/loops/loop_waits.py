@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.row_values import RUNNING
+from sonde.views.loops.loop_lag import in_range
 from sonde.views.selecting.selection import Selection, threads_of
 from sonde.views.selecting.task_filter import keys
 
 if TYPE_CHECKING:
-    from sonde.model.trees.context_tree import Flags, Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
+    from sonde.recording.task_tables import TaskSteps, TaskWaits
 
 NONE = -1
 """In place of a row: it is not known, or there is none."""
@@ -47,12 +49,12 @@ class LoopPieces:
     @cached_property
     def waiter(self) -> Ints:
         """Row of the task that waited."""
-        return self._tasks("task_waits")[self.wait]
+        return _tasks_of(self.recording, self.recording.task_waits)[self.wait]
 
     @cached_property
     def owner(self) -> Ints:
         """Row of the task or callback that ran."""
-        return self._tasks("task_steps")[self.step]
+        return task_of_steps(self.recording)[self.step]
 
     @cached_property
     def thread(self) -> Ints:
@@ -63,27 +65,15 @@ class LoopPieces:
     def waiting_context(self) -> Ints:
         return np.append(self.recording.task_waits.context.astype(np.int64), NONE)[self.wait]
 
-    def _tasks(self, name: str) -> Ints:
-        """By row of the table, and last for none: the row of its task."""
-        recording = self.recording
-        table, tasks = getattr(recording, name), recording.tasks
-        if not len(tasks):
-            return np.full(len(table) + 1, NONE, dtype=np.int64)
-        own = keys(tasks.process, tasks.id)
-        order = np.argsort(own)
-        wanted = keys(recording.threads.process[table.thread], table.task)
-        at = np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)
-        return np.append(np.where(own[order][at] == wanted, order[at], NONE), NONE)
-
     def by_samples(self) -> LoopPieces:
         """Each piece divided among what the step's samples show, in proportion to their time."""
-        activity = _activity(self.recording, np.unique(self.step[self.step != NONE]))
+        found = activity(self.recording, np.unique(self.step[self.step != NONE]))
         columns: list[list[Ints]] = [[], [], [], []]
         order = np.argsort(self.step, kind="stable")
         bounds = np.flatnonzero(np.diff(self.step[order], prepend=-2))
         for rows in np.split(order, bounds[1:]):
             step = int(self.step[rows[0]]) if len(rows) else NONE
-            contexts, shares = activity.get(step, (np.array([NONE]), np.array([1.0])))
+            contexts, shares = found.get(step, (np.array([NONE]), np.array([1.0])))
             # Rounding the running sum instead of each share loses nothing.
             running = np.rint(self.ns[rows][:, None] * np.cumsum(shares)).astype(np.int64)
             running[:, -1:] = self.ns[rows][:, None]
@@ -96,11 +86,27 @@ class LoopPieces:
         return LoopPieces(self.recording, wait, ns, steps, context)
 
 
+def task_of_steps(recording: Recording) -> Ints:
+    """By step, and last for none: the row of the task or callback that it was of; NONE: unknown."""
+    return _tasks_of(recording, recording.task_steps)
+
+
+def _tasks_of(recording: Recording, table: TaskWaits | TaskSteps) -> Ints:
+    tasks = recording.tasks
+    if not len(tasks):
+        return np.full(len(table) + 1, NONE, dtype=np.int64)
+    own = keys(tasks.process, tasks.id)
+    order = np.argsort(own)
+    wanted = keys(recording.threads.process[table.thread], table.task)
+    at = np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)
+    return np.append(np.where(own[order][at] == wanted, order[at], NONE), NONE)
+
+
 def loop_pieces(recording: Recording, selection: Selection) -> LoopPieces:
     """Of the selected loops' threads, in the selected time."""
     waits, steps = recording.task_waits, recording.task_steps
     threads = threads_of(recording, selection)
-    keep = threads[waits.thread] & (waits.ready_ns > 0) & _in_range(waits.time, selection)
+    keep = threads[waits.thread] & (waits.ready_ns > 0) & in_range(waits.time, selection)
     columns: list[list[Ints]] = [[], [], []]
     for thread in np.unique(waits.thread[keep]).tolist():
         rows = np.flatnonzero(keep & (waits.thread == thread))
@@ -125,15 +131,6 @@ def loop_pieces(recording: Recording, selection: Selection) -> LoopPieces:
     return LoopPieces(recording, wait, ns, step, np.full(len(wait), NONE))
 
 
-def _in_range(time: Ints, selection: Selection) -> Flags:
-    flags = np.ones(len(time), dtype=bool)
-    if selection.start_ns is not None:
-        flags &= time >= selection.start_ns
-    if selection.end_ns is not None:
-        flags &= time < selection.end_ns
-    return flags
-
-
 def _unwritten(recording: Recording, selection: Selection, written: int) -> int:
     """The time of waits that were only added up."""
     times = recording.task_times
@@ -141,7 +138,7 @@ def _unwritten(recording: Recording, selection: Selection, written: int) -> int:
         return 0  # it is known of processes only
     chosen = threads_of(recording, replace(selection, thread=None))
     processes = np.unique(recording.threads.process[chosen])
-    keep = np.isin(times.process, processes) & _in_range(times.time, selection)
+    keep = np.isin(times.process, processes) & in_range(times.time, selection)
     return max(int(times.ready_ns[keep].sum()) - written, 0)
 
 
@@ -162,7 +159,7 @@ def _overlaps(start: Ints, end: Ints, begin: Ints, until: Ints) -> tuple[Ints, I
     )
 
 
-def _activity(recording: Recording, steps: Ints) -> dict[int, tuple[Ints, Ints]]:
+def activity(recording: Recording, steps: Ints) -> dict[int, tuple[Ints, Ints]]:
     """Of each step the contexts of its CPU samples, and their shares of its time."""
     table, samples = recording.task_steps, recording.samples
     found: dict[int, tuple[Ints, Ints]] = {}

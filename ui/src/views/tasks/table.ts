@@ -1,7 +1,7 @@
 /** The table of tasks: sortable, searchable, reachable by keys. */
 
 import type { Recording } from "../../data/recording";
-import { CALLBACK, TASK, type Tasks } from "../../data/tasks";
+import { CALLBACK, TASK, type Tasks } from "../../data/tasktables";
 import { h } from "../../elements/dom";
 import {
   count,

@@ -2,7 +2,7 @@
 
 import "./tasks.css";
 import type { Recording } from "../../data/recording";
-import { TASK, type Tasks } from "../../data/tasks";
+import { TASK, type Tasks } from "../../data/tasktables";
 import { fill, h } from "../../elements/dom";
 import {
   count,

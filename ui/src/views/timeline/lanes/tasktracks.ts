@@ -1,6 +1,6 @@
 /** Tasks on the timeline: lanes below that of the thread which runs their loop, its lag above. */
 import type { Loop, Recording } from "../../../data/recording";
-import { TASK, type Tasks } from "../../../data/tasks";
+import { TASK, type Tasks } from "../../../data/tasktables";
 import { sumTasks } from "../../../profile/tasks";
 import { OTHER, RUN, RUNNABLE, type Lane } from "./lane";
 
