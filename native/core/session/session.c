@@ -84,6 +84,13 @@ static uint64_t cost_of_cpu_clock(void)
     return (now - start) / 64;
 }
 
+static void close_watches(sonde_thread *thread)
+{
+    for (unsigned i = 0; i < SONDE_WATCHES; i++)
+        sonde_word_watch_close(&thread->watches[i]);
+    thread->activations_known = 0;
+}
+
 static void forget_threads(void)
 {
     void *at = sonde.threads;
@@ -213,6 +220,8 @@ void sonde_session_stop(void)
     for (uint32_t i = 0; i < atomic_load(&sonde.header->slots_used); i++)
         while (atomic_load(&marks[i].busy))
             nanosleep(&pause, NULL);
+    for (uint32_t i = 0; i < atomic_load(&sonde.header->slots_used); i++)
+        close_watches(&sonde.threads[i]);
     atomic_store(&sonde.header->active, 0);
     munmap(sonde.header, sonde.mapped);
     sonde.header = NULL;
@@ -298,6 +307,7 @@ sonde_thread *sonde_slot_acquire(uint32_t tid)
         thread->depth = thread->same = 0;
         thread->last_stack_size = thread->detached = thread->detached_run = 0;
         thread->walked = (sonde_walked){0};
+        close_watches(thread);
         thread->deaths = UINT64_MAX;
         thread->named = false;
         thread->unnamed_walks = 0;

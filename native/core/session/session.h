@@ -4,6 +4,7 @@
 #define SONDE_CORE_SESSION_H
 
 #include "core/base/hash.h"
+#include "core/base/word_watch.h"
 #include "core/session/ring.h"
 #include "core/session/seen_set.h"
 
@@ -67,6 +68,14 @@ typedef struct {
     uint32_t same; // outermost words of the last stack that follow what was walked
 } sonde_walked;
 
+// A frame of the last sample: what distinguishes its activation from another one, and of what code
+// it is; for the runtime's own use.
+typedef struct {
+    uintptr_t place;
+    uint64_t code, entries;
+} sonde_activation;
+#define SONDE_WATCHES 3 // debug registers, of four
+
 // How a stack differs from what was written before, see stack_delta.h.
 typedef struct {
     uint32_t keep, count; // outermost words that stay, and new ones
@@ -103,6 +112,8 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint32_t same;                   // of the last sample written, what is there ever since
     sonde_stack_delta draft;         // of the stack in a record that is not published yet
     sonde_walked walked;
+    sonde_word_watch watches[SONDE_WATCHES]; // of words on its stack
+    uint32_t activations_known;              // so many of `activations`
     uint64_t root;   // what the runtime knows the thread's stacks to begin with; 0: nothing yet
     uint64_t deaths; // of sonde_session, when `id_cache` was last right
     sonde_id_cache_entry id_cache[1u << SONDE_ID_CACHE_BITS];
@@ -114,6 +125,7 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t unmarked[SONDE_MAX_DEPTH];   // for the runtime's own use: where marks are to be set
     uint64_t blocked[SONDE_MAX_DEPTH];    // likewise: the stack of the last wait, innermost first
     uint32_t blocked_depth;
+    sonde_activation activations[SONDE_MAX_DEPTH]; // of the last sample, outermost first
 } sonde_thread;
 
 typedef struct {

@@ -17,6 +17,7 @@
 #include "hotspot/session/jvmti_events.h"
 #include "hotspot/session/polled_waits.h"
 #include "hotspot/vm/code_cache.h"
+#include "hotspot/vm/method_entries.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/walk.h"
@@ -77,6 +78,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     }
     sonde_vm_code_prepare();
     sonde_records_prepare();
+    sonde_method_entries_prepare();
     sonde_events_report_names(env);
     // Without them the rest is recorded all the same, and the recorder reports what is missing.
     if (arm.sampler == SONDE_SAMPLER_CPU_TIMER)

@@ -20,7 +20,7 @@ static struct {
 static unsigned heaps_known;
 // A block begins with its length, and whether it is used.
 static uint64_t block_header;
-static int64_t name_at, frame_size_at, number_at, stubs_at;
+static int64_t name_at, frame_size_at, number_at, stubs_at, entry_at;
 static uintptr_t interpreter_from, interpreter_to;
 static uintptr_t entry;
 static int64_t left_from_at; // in what the VM keeps of a call of Java: from where Java was left
@@ -41,6 +41,7 @@ static void find_heaps(void *vm)
     frame_size_at = sonde_field_offset(vm, "CodeBlob", "_frame_size");
     number_at = sonde_field_offset(vm, "nmethod", "_compile_id");
     stubs_at = sonde_field_offset(vm, "nmethod", "_stub_offset");
+    entry_at = sonde_field_offset(vm, "nmethod", "_entry_bci");
     block_header = sonde_type_size(vm, "HeapBlock");
     heaps_known = 0;
     // A VM that exports less is walked as far as it walks itself.
@@ -150,6 +151,12 @@ SONDE_FOREIGN bool sonde_blob_at(uintptr_t pc, sonde_blob *out)
         out->code_to = out->from + (uintptr_t)stubs;
     }
     return pc > out->from;
+}
+
+#define NORMAL_ENTRY (-1) // InvocationEntryBci
+SONDE_FOREIGN bool sonde_is_entered_in_loop(const sonde_blob *method)
+{
+    return entry_at < 0 || *(const int32_t *)(method->from + (uintptr_t)entry_at) != NORMAL_ENTRY;
 }
 
 bool sonde_is_entry(uintptr_t pc) { return entry && pc == entry; }

@@ -28,6 +28,9 @@ typedef struct {
 
 // What a place in generated code is a part of.
 bool sonde_blob_at(uintptr_t pc, sonde_blob *out);
+// Was a method compiled to be entered in the middle of a loop that the interpreter has begun? True
+// if that is not known.
+bool sonde_is_entered_in_loop(const sonde_blob *method);
 
 // Where the VM calls Java, what is called returns to this one place. By the frame pointer there: is
 // it the first such call in its thread, with no Java below?

@@ -213,3 +213,20 @@ SONDE_HOT void sonde_retrace_keep(const sonde_retraced *of)
     thread->slot->visited += of->frames;
     thread->slot->frames += whole;
 }
+
+SONDE_HOT uint64_t sonde_retraced_word(const sonde_retraced *of, uint32_t word)
+{
+    return word < of->same ? of->thread->last_stack[word]
+                           : sonde_stack(of->thread)[of->depth - 1 - (word - of->same)];
+}
+
+SONDE_HOT uintptr_t sonde_retraced_slot(const sonde_retraced *of, uint32_t word)
+{
+    return word < of->same ? *sonde_last_frame(of->thread, word)
+                           : *sonde_walked_frame(of->thread, of->depth - 1 - (word - of->same));
+}
+
+uintptr_t sonde_retraced_outermost(const sonde_retraced *of)
+{
+    return kept_of(of->thread)->outermost;
+}

@@ -45,4 +45,11 @@ bool sonde_retrace_learn(const sonde_retraced *job, const sonde_java_trace *trac
 // It is to be written now: the next one may refer to it.
 void sonde_retrace_keep(const sonde_retraced *job);
 
+// Of a stack that is kept, by Java words from the outermost one on: a word, and the slot through
+// which what its frame has called returns to it. 0: a word that is not its frame's innermost one,
+// or a frame that has not called any. And the slot through which the outermost one returns.
+uint64_t sonde_retraced_word(const sonde_retraced *job, uint32_t word);
+uintptr_t sonde_retraced_slot(const sonde_retraced *job, uint32_t word);
+uintptr_t sonde_retraced_outermost(const sonde_retraced *job);
+
 #endif

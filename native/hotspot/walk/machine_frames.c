@@ -58,6 +58,11 @@ SONDE_HOT SONDE_FOREIGN bool sonde_frame_caller(const sonde_machine_frame *of,
     return true;
 }
 
+SONDE_FOREIGN uintptr_t sonde_interpreted_method(uintptr_t fp)
+{
+    return ((const uintptr_t *)fp)[INTERPRETED_METHOD];
+}
+
 static uint64_t mixed(uint64_t value, uint64_t with)
 {
     return sonde_hash(value ^ with) + (value >> 29);

@@ -28,6 +28,9 @@ void sonde_frame_at(const sonde_place *place, sonde_machine_frame *out);
 // The caller's, of a compiled or interpreted one. False if what lies there cannot be one.
 bool sonde_frame_caller(const sonde_machine_frame *of, sonde_machine_frame *out);
 
+// The VM's record of the method of one of the interpreter's, by its frame pointer.
+uintptr_t sonde_interpreted_method(uintptr_t fp);
+
 // What a frame that has called is as long as it goes on where it did: the slot in which its callee
 // keeps that, and what it then finds there, which also determines its size, and with it the next
 // slot. As long as the checks of all slots up to the outermost are what they were, so are the

@@ -11,6 +11,7 @@
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/blocked_stacks.h"
+#include "hotspot/walk/entry_marks.h"
 #include "hotspot/walk/incremental_walk.h"
 #include "hotspot/walk/java_word.h"
 #include "hotspot/walk/thread_span.h"
@@ -261,15 +262,39 @@ static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint mo
     return true;
 }
 
+// From there on the walker knows what is known of the other frames, too.
+static bool learn_outermost(const sonde_retraced *by, sonde_java_trace *trace,
+                            const ucontext_t *context)
+{
+    ucontext_t as_if = as_if_at(&by->unknown_at, context);
+    return sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, &as_if}) &&
+           sonde_retrace_learn(by, trace);
+}
+
+// Of a sample's places one is learned, unless its frames are to be recognized.
+#define MAX_LEARNED 16
+
+SONDE_HOT static uint32_t keep(sonde_retraced *by, const ucontext_t *context, sonde_event *event)
+{
+    sonde_retrace_keep(by);
+    if (event->activations)
+        sonde_entry_marks_sample(by, sonde_context_sp(context), event);
+    return by->depth;
+}
+
 // Where the thread is in Java for sure, most of its stack is known already. The depth, or 0: the
 // walker has found it all, or returned why it cannot.
 SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sonde_java_trace *trace,
-                                    const ucontext_t *context)
+                                    const ucontext_t *context, sonde_event *event)
 {
     sonde_thread *thread = by->thread;
     places_job job = {.context = context, .in_java = sonde_vm_state(record) == SONDE_IN_JAVA};
     find_places(&job);
     sonde_retrace_result known = retrace(by, record, &job);
+    for (unsigned i = 0; event->activations && i < MAX_LEARNED && known == SONDE_RETRACE_LEARN &&
+                         by->unknowns > 1 && learn_outermost(by, trace, context);
+         i++)
+        known = sonde_retrace(by);
     if (known == SONDE_RETRACE_WORDS) {
         jint own = (jint)(by->depth - by->above);
         if (walk_from(by, trace, by->same ? own : MAX_FRAMES, &job) && trace->count == own &&
@@ -281,14 +306,10 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
             walk_whole(thread, record, trace, &job);
             check(by, trace);
         }
-        sonde_retrace_keep(by);
-        return by->depth;
+        return keep(by, context, event);
     }
-    if (known == SONDE_RETRACE_LEARN && by->unknowns > 1) {
-        ucontext_t as_if = as_if_at(&by->unknown_at, context);
-        if (sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, &as_if}))
-            sonde_retrace_learn(by, trace);
-    }
+    if (known == SONDE_RETRACE_LEARN && by->unknowns > 1)
+        learn_outermost(by, trace, context);
     if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MAX_FRAMES, &job)) {
         walk_whole(thread, record, trace, &job);
         return 0;
@@ -300,8 +321,7 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
         trace->count != (jint)(by->depth - by->above + by->same) ||
         !put_words(thread, trace, by->above, by->depth))
         return 0;
-    sonde_retrace_keep(by);
-    return by->depth;
+    return keep(by, context, event);
 }
 
 // A Java thread is none yet in its first steps: not before it is one it is known as such.
@@ -339,7 +359,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed)) {
         sonde_retraced by = {.thread = thread, .looks = looks, .now = event->time, .above = depth};
-        uint32_t retraced = walk_java(&by, record, &trace, context);
+        uint32_t retraced = walk_java(&by, record, &trace, context, event);
         if (retraced)
             return retraced;
     }
@@ -347,6 +367,8 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
         uint64_t role = own_work(thread, trace.count, env);
         if (!role)
             return unwalked(event, trace.count);
+        if (!env && event->activations)
+            sonde_entry_marks_role(thread, role, event);
         out[depth++] = role;
         return depth;
     }

@@ -221,7 +221,8 @@ SONDE_FOREIGN static bool passes_a_return(const uintptr_t *from, const uintptr_t
     return false;
 }
 
-// Functions of the VM have frame pointers all along.
+// Functions of the VM have frame pointers all along. Those of libraries that these call have, too,
+// or leave the register alone.
 SONDE_FOREIGN static bool by_frame_pointer(const sonde_place *here, sonde_place *out)
 {
     const uintptr_t *sp = here->sp;
@@ -230,7 +231,7 @@ SONDE_FOREIGN static bool by_frame_pointer(const sonde_place *here, sonde_place 
         const uintptr_t *frame = (const uintptr_t *)fp;
         if (fp - (uintptr_t)sp >= MAX_FRAME_SIZE || fp & 7 || passes_a_return(sp, frame))
             return false;
-        if (!sonde_is_vm_code(frame[1]))
+        if (sonde_is_generated(frame[1]))
             return called_from(frame + 1, frame[0], out);
         sp = frame + 2;
         fp = frame[0];

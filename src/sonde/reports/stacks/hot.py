@@ -23,11 +23,14 @@ def render(result: HotContexts, out: Console, *, top: int | None = None) -> None
     if not result.total_ns:
         line(out, "This session kept no profile in memory; see docs/howto/online.md.")
         return
-    at_least = "" if result.exact else "; activation counts are lower limits"
+    lower = ""
+    if not result.exact:
+        share = percent(result.known, 1)
+        lower = f"; activation counts are lower limits, exact in {share} of the samples"
     paragraph(
         out,
         f"{duration(result.total_ns)} of CPU time in {duration(result.for_ns)}; the profile uses "
-        f"{result.memory // 1024} of {result.bound // 1024} KiB{at_least}.",
+        f"{result.memory // 1024} of {result.bound // 1024} KiB{lower}.",
     )
     out.print()
     line(out, (f"{'self':>9}{'':8}{'total':>10}{'found':>10}  context", "bold"))

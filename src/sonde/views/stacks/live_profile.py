@@ -45,6 +45,8 @@ class HotContexts:
     total_ns: int
     for_ns: int
     exact: bool
+    known: float
+    """The share of the samples that reported which of their frames are new activations."""
     memory: int
     bound: int
     rows: list[HotRow]
@@ -56,6 +58,7 @@ class HotContexts:
             "total": self.total_ns,
             "for_ns": self.for_ns,
             "exact": self.exact,
+            "known": self.known,
             "memory": self.memory,
             "bound": self.bound,
             "rows": [row.to_json() for row in self.rows],
@@ -63,7 +66,7 @@ class HotContexts:
         }
 
 
-NOTHING = HotContexts(0, 0, False, 0, 0, [], [])
+NOTHING = HotContexts(0, 0, False, 0.0, 0, 0, [], [])
 
 
 def hot(recording: Recording, *, top: int | None = None) -> HotContexts:
@@ -103,6 +106,7 @@ def _contexts(hot: dict[str, Any], top: int | None) -> HotContexts:
         total_ns=int(hot["total_ns"]),
         for_ns=int(hot["for_ns"]),
         exact=hot["activations"] == "marked",
+        known=float(hot.get("activations_known", hot["activations"] == "marked")),
         memory=int(hot["memory"]),
         bound=int(hot["bound"]),
         rows=rows[:top],

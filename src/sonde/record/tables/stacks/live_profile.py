@@ -43,6 +43,8 @@ class LiveProfile:
         self._generation = 0
         self.exact = True
         """All samples reported which of their frames are new activations."""
+        self.stated = 0
+        """How many did."""
 
     def forget_rows(self) -> None:
         """A new segment has other rows."""
@@ -52,6 +54,7 @@ class LiveProfile:
         """Forgets what is known, to begin again."""
         self.tree.purge()
         self.exact = True
+        self.stated = 0
         self._since = time.monotonic_ns()
 
     def frames(self, rows: Sequence[int], known: int) -> list[tuple[int, int]]:
@@ -96,6 +99,7 @@ class LiveProfile:
             "dropped": tree.dropped,
             "purges": tree.purges,
             "activations": "marked" if self.exact else "at least",
+            "activations_known": self.stated / tree.samples if tree.samples else 0.0,
         }
 
     def answer(self, top: int = 10, by: str = "context") -> dict[str, Any]:
@@ -162,12 +166,14 @@ class LiveProfile:
 class LiveThread:
     """One thread's last sample in the tree."""
 
-    __slots__ = ("_online", "_sampling", "_stack", "unchanged")
+    __slots__ = ("_online", "_sampling", "_stack", "_stated", "unchanged")
 
     def __init__(self, online: LiveProfile, sampling: Sampling) -> None:
         self._online = online
         self._sampling = sampling
         self._stack = TreePosition()
+        self._stated = True
+        """The last sample reported which of its frames are new activations."""
         self.unchanged = 0
         """Outermost frames that have looked the same in every record since the last sample."""
 
@@ -192,6 +198,11 @@ class LiveThread:
         """Which frames are new activations."""
         depth = len(rows)
         if flags & shm.ACTIVATIONS:
+            self._online.stated += 1
+            # It refers to the last one that reported; those in between have counted what is new.
+            if not self._stated:
+                same = max(same, min(unchanged, depth))
+            self._stated = True
             # The call of the last may not be complete: it counts in the next sample that finds it.
             begun = depth - 1 if flags & shm.UNBEGUN else depth
             # A C function has no frame that could be marked: it counts where it has changed.
@@ -202,7 +213,7 @@ class LiveThread:
             return range(0)  # what is new in it is not marked, and counts in the next sample
         # It is not reported: what has not changed counts as the same, and so does the frame that
         # has moved within its function.
-        self._online.exact = False
+        self._online.exact = self._stated = False
         moved = (
             unchanged < depth
             and self._online.tree.function_at(self._stack, unchanged)

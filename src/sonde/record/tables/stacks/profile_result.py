@@ -31,6 +31,8 @@ class Profile:
     """Time on the clock."""
     exact: bool
     """Marks distinguished new activations from old ones; else activations are at least so many."""
+    known: float
+    """The share of the samples in which they did."""
     memory: int
     bound: int
     """Bytes that it takes, and may take."""
@@ -83,5 +85,6 @@ def profile_of(answer: dict[str, Any]) -> Profile:
         hot=hot,
         hot_edges=edges,
         exact=answer["activations"] == "marked",
+        known=answer["activations_known"],
         **{name: answer[name] for name in counts},
     )
