@@ -15,11 +15,12 @@ EXPORT void sonde_rows_free(sonde_rows *rows)
 }
 
 EXPORT int sonde_rows_append(sonde_rows *rows, int64_t thread, int64_t time, int64_t lock,
-                             int64_t sequence, int64_t type, int64_t context, int64_t span)
+                             int64_t sequence, int64_t type, int64_t context, int64_t span,
+                             int64_t task)
 {
     if (!sonde_rows_reserve(rows, 1))
         return 0;
-    sonde_rows_add(rows, &(sonde_row){{thread, time, lock, sequence, type, context, span}});
+    sonde_rows_add(rows, &(sonde_row){{thread, time, lock, sequence, type, context, span, task}});
     return 1;
 }
 

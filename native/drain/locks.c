@@ -97,6 +97,7 @@ static bool take(sonde_process_tables *tables, sonde_thread_state *state,
         [SONDE_ROW_TYPE] = type,
         [SONDE_ROW_CONTEXT] = context,
         [SONDE_ROW_SPAN] = event->span ? state->span_row : -1,
+        [SONDE_ROW_TASK] = (int64_t)state->task,
     }};
     if (type == SONDE_LOCK_WAITED) { // both ends of it
         sonde_row began = row;

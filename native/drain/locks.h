@@ -53,6 +53,7 @@ typedef struct {    // of a thread
     uint32_t known; // as many of the stack's contexts records may refer to, see
                     // core/session/stack_delta.h
     uint64_t spans;
+    uint64_t task; // which the events are of, as the recorder read it; 0: none
     sonde_open_wait wait;
 } sonde_thread_state;
 

@@ -103,12 +103,14 @@ class OpenedRecording:
         while_held: str | None = None,
         mine: bool = False,
         vm_frames: bool = False,
+        logical: bool = False,
         **where: Unpack[WhereAndTask],
     ) -> Tree:
         """`while_held` is a lock, "gil" or "loop": the tree of its holders while others waited.
 
         `mine`: of your own functions, with each library function that they call as one node.
         `vm_frames`: with what the JVM's compilers and garbage collectors do in detail.
+        `logical`: across tasks, with what each does below the coroutine that awaits it.
 
         `time` is "running" unless given, with `while_held` "wall".
         """
@@ -116,8 +118,13 @@ class OpenedRecording:
 
         asked: Time = time or ("running" if while_held is None else "wall")
         chosen = _select(asked, where, WhereAndTask)
+        tables = self.tables
+        if logical:
+            from sonde.views.loops.logical_stacks import logical as with_logical_stacks
+
+            tables = with_logical_stacks(tables)
         return tree(
-            self.tables,
+            tables,
             chosen,
             merge_lines=merge_lines,
             top=top,
@@ -222,20 +229,24 @@ class OpenedRecording:
         )
 
     def locks(
-        self, *, by: Sequence[str] | None = None, top: int | None = None, **where: Unpack[Where]
+        self,
+        *,
+        by: Sequence[str] | None = None,
+        top: int | None = None,
+        **where: Unpack[WhereAndTask],
     ) -> Locks:
         """`by` names the aspects to split the waiting by, in order, as `--by` does."""
         from sonde.views.locks.locks import DEFAULT, aspects
         from sonde.views.loops.loop_locks import locks_and_loops
 
-        chosen = _select("running", where, Where)
+        chosen = _select("running", where, WhereAndTask)
         asked = DEFAULT if by is None else aspects(",".join(by))
         return locks_and_loops(self.tables, chosen, by=asked, top=top)
 
-    def lock_table(self, *, top: int | None = None, **where: Unpack[Where]) -> LockTable:
+    def lock_table(self, *, top: int | None = None, **where: Unpack[WhereAndTask]) -> LockTable:
         from sonde.views.locks.lock_table import lock_table
 
-        return lock_table(self.tables, _select("running", where, Where), top=top)
+        return lock_table(self.tables, _select("running", where, WhereAndTask), top=top)
 
     def waits(self, *, at: float | None = None, **where: Unpack[ThreadsAndSpan]) -> Waits:
         """Who waits for whom at a second of the recording."""
@@ -244,10 +255,13 @@ class OpenedRecording:
         moment = None if at is None else round(at * 1e9)
         return waits(self.tables, _select("running", where, ThreadsAndSpan), at_ns=moment)
 
-    def spans(self, *, top: int | None = None, **where: Unpack[Where]) -> Spans:
+    def spans(
+        self, *, by: str = "name", top: int | None = None, **where: Unpack[WhereAndTask]
+    ) -> Spans:
+        """`by` is "name" or "task"."""
         from sonde.views.spans import spans
 
-        return spans(self.tables, _select("wall", where, Where), top=top)
+        return spans(self.tables, _select("wall", where, WhereAndTask), by=by, top=top)
 
     def probes(self, *, top: int | None = None, **where: Unpack[Where]) -> ProbeReport:
         from sonde.views.probes.probes import probes

@@ -136,13 +136,13 @@ def test_a_wait_that_was_under_way_is_kept_however_old(tmp_path: Path) -> None:
     stuck, owner, quick = (writer.append("threads", 0, tid, "") for tid in (10, 11, 12))
     lock, other = (writer.append("locks", 0, address, "semaphore") for address in (64, 128))
     events = [
-        (quick, 1 * SECOND, other, 1, WAIT_BEGIN, -1, -1),
-        (owner, 2 * SECOND, other, 2, RELEASED, -1, -1),
-        (quick, 2 * SECOND, other, 3, ACQUIRED, -1, -1),
-        (stuck, 3 * SECOND, lock, 1, WAIT_BEGIN, -1, -1),
-        (owner, 4 * SECOND, lock, 2, OWNER_OBSERVED, -1, -1),
-        (quick, 90 * SECOND, other, 4, WAIT_BEGIN, -1, -1),
-        (quick, 95 * SECOND, other, 5, ACQUIRED, -1, -1),
+        (quick, 1 * SECOND, other, 1, WAIT_BEGIN, -1, -1, 0),
+        (owner, 2 * SECOND, other, 2, RELEASED, -1, -1, 0),
+        (quick, 2 * SECOND, other, 3, ACQUIRED, -1, -1, 0),
+        (stuck, 3 * SECOND, lock, 1, WAIT_BEGIN, -1, -1, 0),
+        (owner, 4 * SECOND, lock, 2, OWNER_OBSERVED, -1, -1, 0),
+        (quick, 90 * SECOND, other, 4, WAIT_BEGIN, -1, -1, 0),
+        (quick, 95 * SECOND, other, 5, ACQUIRED, -1, -1, 0),
     ]
     writer.extend("lock_events", events)
     writer.target({"duration_ns": 100 * SECOND})

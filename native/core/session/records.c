@@ -27,7 +27,7 @@ static inline uint8_t flags_of(uint8_t flags, const sonde_stack_delta *delta)
 
 // States the task of the records that follow, if it is another one than of those before. Where this
 // finds no room, neither does the longer record after it.
-static inline void write_task(sonde_thread *thread)
+static inline void state_task(sonde_thread *thread)
 {
     const sonde_task *now = &sonde_current_task;
     if (now->noted)
@@ -42,12 +42,14 @@ static inline void write_task(sonde_thread *thread)
     thread->task = now->id;
 }
 
+void sonde_write_task(sonde_thread *thread) { state_task(thread); }
+
 SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
     bool chained = event->flags & SONDE_CHAINED;
     if (!event->tid)
-        write_task(thread);
+        state_task(thread);
     sonde_stack_delta delta = chained ? (sonde_stack_delta){0, depth, false}
                                       : sonde_stack_compute_delta(thread, depth, event->flags);
     size_t size = sizeof(sonde_rec_sample) + delta.count * sizeof(uint64_t);
@@ -91,6 +93,8 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
 sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
                                  const sonde_lock_event *event)
 {
+    if (sonde_lock_has_stack(event->type))
+        state_task(thread);
     sonde_stack_delta delta = sonde_lock_has_stack(event->type)
                                   ? sonde_stack_compute_delta(thread, depth, event->flags)
                                   : (sonde_stack_delta){0};

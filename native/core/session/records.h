@@ -21,6 +21,9 @@ typedef struct {
     uint32_t same;
 } sonde_event;
 
+// States which task the thread's next records are of, if that is another one than of those before.
+void sonde_write_task(sonde_thread *thread);
+
 // Writes the stack of `depth` frames in sonde_stack; counts it as lost if there is no room.
 void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event);
 

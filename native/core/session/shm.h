@@ -202,17 +202,19 @@ enum { // kinds of records in a ring
     SONDE_REC_OBJECT_SHARE = 19,
     SONDE_REC_PROBE = 20, // a value at a line; state: of SONDE_VALUE_*
     SONDE_REC_CALL = 15,
-    SONDE_REC_WINDOW = 16,      // the end of a window; state: of SONDE_WINDOW_*
-    SONDE_REC_EVENT = 13,       // state: the number of the event
-    SONDE_REC_FLOW = 24,        // entries and exits of functions, see core/flow/flow_memory.h
-    SONDE_REC_TASK = 50,        // `id`: the task of this slot's records from here on, 0: none
-    SONDE_REC_TASK_INFO = 51,   // what a task is; state: of SONDE_TASK_*
-    SONDE_REC_TASK_TIMES = 52,  // time of a task since the last such record; state: 1 if it ended
-    SONDE_REC_TASK_WAIT = 53,   // a step begins after a long wait; state: of SONDE_WOKEN_*
-    SONDE_REC_TASK_STEP = 54,   // a step that was long, or that others waited for
-    SONDE_REC_LOOP = 55,        // how long callbacks waited; state: of SONDE_LOOP_*
-    SONDE_REC_DATA = 14,        // what the last one of this slot touched; state: of SONDE_MEMORY_*
-    SONDE_REC_LOCK_SAMPLE = 40, // a lock was acquired; state: of SONDE_ACQUIRED_*
+    SONDE_REC_WINDOW = 16,       // the end of a window; state: of SONDE_WINDOW_*
+    SONDE_REC_EVENT = 13,        // state: the number of the event
+    SONDE_REC_FLOW = 24,         // entries and exits of functions, see core/flow/flow_memory.h
+    SONDE_REC_TASK = 50,         // `id`: the task of this slot's records from here on, 0: none
+    SONDE_REC_TASK_INFO = 51,    // what a task is; state: of SONDE_TASK_*
+    SONDE_REC_TASK_TIMES = 52,   // time of a task since the last such record; state: 1 if it ended
+    SONDE_REC_TASK_WAIT = 53,    // a step begins after a long wait; state: of SONDE_WOKEN_*
+    SONDE_REC_TASK_STEP = 54,    // a step that was long, or that others waited for
+    SONDE_REC_LOOP = 55,         // how long callbacks waited; state: of SONDE_LOOP_*
+    SONDE_REC_TASK_RESUMED = 56, // who resumed a task; state: of SONDE_WOKEN_*
+    SONDE_REC_TASK_AWAITER = 57, // which task awaits another
+    SONDE_REC_DATA = 14,         // what the last one of this slot touched; state: of SONDE_MEMORY_*
+    SONDE_REC_LOCK_SAMPLE = 40,  // a lock was acquired; state: of SONDE_ACQUIRED_*
     SONDE_REC_LOCK_HOLD_END = 41,
 };
 
@@ -498,9 +500,28 @@ typedef struct {
     uint64_t time, id;
     uint64_t waker; // the task that made it ready, 0: none
     uint64_t ready, suspended;
+    uint64_t object; // the first argument of the innermost coroutine: a lock, say; 0: unknown
     uint32_t count, pad;
     uint64_t frames[]; // of its coroutines, innermost first
 } sonde_rec_task_wait;
+
+typedef struct { // written by the thread that makes the task ready, with its stack
+    sonde_rec rec;
+    uint64_t time, id;
+    uint64_t waker;    // the task that does so, 0: none
+    uint64_t since;    // when this thread did so before, 0: unknown
+    uint64_t executed; // what it has run for an executor, as a frame; 0: nothing
+    uint32_t interpreter, pad;
+    uint32_t keep, count;
+    uint64_t frames[]; // as in sonde_rec_sample
+} sonde_rec_task_resumed;
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time, id, awaiter;
+    uint32_t count, pad;
+    uint64_t frames[]; // of the awaiter's coroutines, innermost first
+} sonde_rec_task_awaiter;
 
 typedef struct {
     sonde_rec rec;

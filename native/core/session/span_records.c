@@ -1,6 +1,7 @@
 #include "core/session/span_records.h"
 
 #include "core/base/clock.h"
+#include "core/session/records.h"
 
 #include <string.h>
 
@@ -14,6 +15,8 @@ bool sonde_note_has_room(const sonde_thread *thread)
 bool sonde_write_note(sonde_thread *thread, uint8_t type, const sonde_rec_note *note,
                       const char *text, size_t length)
 {
+    if (type == SONDE_NOTE_BEGIN)
+        sonde_write_task(thread);
     size_t size = sonde_round8(sizeof *note + length);
     sonde_rec_note *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) {

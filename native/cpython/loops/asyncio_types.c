@@ -10,7 +10,8 @@ static PyTypeObject *task_type, *future_type, *python_task_type, *step_type, *pa
 static PyMethodDef *wakeup;
 static PyObject *name_getter, *coroutine_getter; // of the C task; its type keeps them
 static PyObject *python_steps[4];
-static Py_ssize_t when_at, partial_at, coroutine_at;
+static Py_ssize_t when_at, callback_at, arguments_at, coroutine_at;
+static Py_ssize_t partial_at, partial_arguments_at;
 static int uvloop_at; // which word of uvloop's handle is its callback; 0: not known yet
 static Py_ssize_t modules_seen;
 
@@ -79,9 +80,12 @@ void sonde_asyncio_find(void)
         sonde_handle_types[1] = timer;
         sonde_handle_types[2] = module_type(modules, "asyncio.events", "_ThreadSafeHandle");
         when_at = field_of(timer, "_when");
+        callback_at = field_of(handle, "_callback");
+        arguments_at = field_of(handle, "_args");
     }
     sonde_handle_types[3] = module_type(modules, "uvloop.loop", "Handle");
     partial_at = field_of(partial_type, "func");
+    partial_arguments_at = field_of(partial_type, "args");
     name_getter = task_type ? own_attribute(task_type, "get_name") : NULL;
     coroutine_getter = task_type ? own_attribute(task_type, "_coro") : NULL;
     find_python_steps();
@@ -95,7 +99,8 @@ void sonde_asyncio_forget(void)
     wakeup = NULL;
     name_getter = coroutine_getter = NULL;
     memset(python_steps, 0, sizeof python_steps);
-    when_at = partial_at = coroutine_at = 0;
+    when_at = callback_at = arguments_at = coroutine_at = 0;
+    partial_at = partial_arguments_at = 0;
     uvloop_at = 0;
     modules_seen = 0;
 }
@@ -155,8 +160,7 @@ PyObject *sonde_task_of(PyObject *callback)
     return task && is_task_type(Py_TYPE(task)) ? task : NULL;
 }
 
-// An attribute of the object itself, if no code of the program is in the way. A new reference.
-static PyObject *plain_attribute(PyObject *object, const char *name)
+PyObject *sonde_plain_attribute(PyObject *object, const char *name)
 {
     PyTypeObject *type = Py_TYPE(object);
     if (type->tp_getattro != PyObject_GenericGetAttr || own_attribute(type, name))
@@ -190,7 +194,7 @@ PyObject *sonde_task_coroutine(PyObject *task)
             find_coroutine(task);
         return coroutine_at ? *(PyObject **)((char *)task + coroutine_at) : NULL;
     }
-    PyObject *found = plain_attribute(task, "_coro");
+    PyObject *found = sonde_plain_attribute(task, "_coro");
     Py_XDECREF(found);
     return found;
 }
@@ -201,29 +205,48 @@ PyObject *sonde_task_name(PyObject *task)
     if (is_task_type(Py_TYPE(task)))
         name = name_getter ? PyObject_CallOneArg(name_getter, task) : NULL;
     else
-        name = plain_attribute(task, "_name");
+        name = sonde_plain_attribute(task, "_name");
     if (!name)
         PyErr_Clear();
     return name;
 }
 
+bool sonde_is_task(PyObject *object) { return is_task_type(Py_TYPE(object)); }
+
+bool sonde_is_future(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    return is_task_type(type) ||
+           (future_type && (type == future_type || PyType_IsSubtype(type, future_type)));
+}
+
 PyObject *sonde_future_awaiter(PyObject *future)
 {
-    PyTypeObject *type = Py_TYPE(future);
-    if (!future_type || !(type == future_type || PyType_IsSubtype(type, future_type)))
+    if (!sonde_is_future(future))
         return NULL;
     PyObject *callback = ((PyObject **)future)[3]; // fut_callback0, 3.11 to 3.15
     return callback ? sonde_task_of(callback) : NULL;
 }
 
+static PyObject *field(PyObject *object, Py_ssize_t at)
+{
+    return at ? *(PyObject **)((char *)object + at) : NULL;
+}
+
+PyObject *sonde_partial_function(PyObject *object, PyObject **arguments)
+{
+    if (Py_TYPE(object) != partial_type)
+        return NULL;
+    PyObject *found = field(object, partial_arguments_at);
+    *arguments = found && PyTuple_CheckExact(found) ? found : NULL;
+    return field(object, partial_at);
+}
+
 PyObject *sonde_callback_function(PyObject *callback)
 {
-    for (int i = 0; i < 4 && partial_at && Py_TYPE(callback) == partial_type; i++) {
-        PyObject *function = *(PyObject **)((char *)callback + partial_at);
-        if (!function)
-            break;
+    PyObject *arguments, *function;
+    for (int i = 0; i < 4 && (function = sonde_partial_function(callback, &arguments)); i++)
         callback = function;
-    }
     return callback;
 }
 
@@ -257,5 +280,21 @@ PyObject *sonde_uvloop_callback(PyObject *handle)
     for (int i = 2; callback && i < count && !uvloop_at; i++)
         if (words[i] == callback)
             uvloop_at = i;
+    return callback;
+}
+
+PyObject *sonde_handle_callback(PyObject *handle, PyObject **arguments)
+{
+    PyObject *callback, *found;
+    if (sonde_is_uvloop_handle(handle)) {
+        callback = sonde_uvloop_callback(handle);
+        Py_ssize_t words = Py_TYPE(handle)->tp_basicsize / (Py_ssize_t)sizeof(PyObject *);
+        // Its arguments follow.
+        found = uvloop_at && uvloop_at + 1 < words ? ((PyObject **)handle)[uvloop_at + 1] : NULL;
+    } else {
+        callback = field(handle, callback_at);
+        found = field(handle, arguments_at);
+    }
+    *arguments = found && PyTuple_CheckExact(found) ? found : NULL;
     return callback;
 }

@@ -40,6 +40,15 @@ PyObject *sonde_task_of(PyObject *callback);
 PyObject *sonde_task_coroutine(PyObject *task);
 // A task's name; a new reference, or NULL.
 PyObject *sonde_task_name(PyObject *task);
+// What a handle calls, and the tuple of its arguments, NULL if that is unknown. Borrowed.
+PyObject *sonde_handle_callback(PyObject *handle, PyObject **arguments);
+// One of asyncio's C code.
+bool sonde_is_future(PyObject *object);
+bool sonde_is_task(PyObject *object);
+// An attribute of the object itself, if no code of the program is in the way. A new reference.
+PyObject *sonde_plain_attribute(PyObject *object, const char *name);
+// What a functools.partial calls, with the arguments that it has; NULL: it is no partial. Borrowed.
+PyObject *sonde_partial_function(PyObject *object, PyObject **arguments);
 // The task that the first callback of a future wakes; NULL: it is none of asyncio's C code, or has
 // other callbacks. Borrowed.
 PyObject *sonde_future_awaiter(PyObject *future);

@@ -98,9 +98,10 @@ static PyObject *unwrapped(PyObject *object)
 }
 
 uint32_t sonde_coroutine_stack(sonde_thread *thread, PyObject *coroutine, uint64_t *words,
-                               uint32_t room)
+                               uint32_t room, const void **object_of)
 {
     uint32_t count = 0;
+    *object_of = NULL;
     PyObject *object = coroutine;
     while (object && count < room && is_generator(object) && is_suspended(object)) {
         PyCodeObject *code;
@@ -111,6 +112,7 @@ uint32_t sonde_coroutine_stack(sonde_thread *thread, PyObject *coroutine, uint64
         if (!id)
             break;
         words[count++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
+        *object_of = code->co_argcount ? frame_value(frame_of(object), 0) : NULL;
         object = delegate(object);
         object = object ? unwrapped(object) : NULL;
     }

@@ -19,8 +19,9 @@ enum sonde_coroutine_state sonde_coroutine_state_of(PyObject *coroutine);
 PyCodeObject *sonde_coroutine_code(PyObject *coroutine);
 
 // The words of the coroutines that a suspended one awaits, and its own, innermost first, into
-// `words`. Returns how many there are. `thread` is entered.
+// `words`. Returns how many there are; `object` is the first argument of the innermost one, NULL if
+// it has none. `thread` is entered.
 uint32_t sonde_coroutine_stack(sonde_thread *thread, PyObject *coroutine, uint64_t *words,
-                               uint32_t room);
+                               uint32_t room, const void **object);
 
 #endif

@@ -7,8 +7,9 @@
 #include "cpython/loops/asyncio_types.h"
 #include "cpython/loops/coroutine.h"
 #include "cpython/loops/ready_queue.h"
+#include "cpython/loops/resumptions.h"
+#include "cpython/loops/task_entries.h"
 #include "cpython/loops/task_records.h"
-#include "cpython/loops/task_table.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -19,14 +20,20 @@
 // Steps that others waited for in vain are kept for timers, which may have been due in them.
 #define RECENT_NS 100000u
 #define REPORT_NS 250000000u
-// Records a second of waits, and of short steps that many waited for; more in a burst.
+#define LAG_NS 100000000u // and how late the loop was
+// Records a second of waits, and of short steps that many waited for; more in a burst. As many are
+// written of what resumed tasks and what awaits them.
 #define RECORDS_PER_MS 1u
 #define MAX_BURST 2000u
 
 static uint32_t generation; // of the hooks; 0: they are not in place
 static uint32_t last_generation;
 static uint64_t started;
-static uint64_t records_left, records_at; // which may be written, and when that was reckoned
+
+typedef struct { // records that may be written, and when that was reckoned
+    uint64_t left, at;
+} record_budget;
+static record_budget waits, resumptions;
 
 typedef struct {
     uint32_t generation;
@@ -36,23 +43,25 @@ typedef struct {
     PyObject *handle;    // taken, and not called yet
     PyObject *callback;  // of a step that C code calls
     PyObject *coroutine; // of the task that takes a step; a reference of ours
+    PyObject *task;      // the same task; its callback keeps it
     sonde_task_entry *entry;
     uint64_t begin, waiting; // callbacks that were ready when the step began
+    uint64_t passed_on;      // when it last made something of another thread's loop ready
 } loop_thread;
 
 static _Thread_local loop_thread mine __attribute__((tls_model("initial-exec")));
 
-static bool may_write(uint64_t now)
+static bool may_write(record_budget *budget, uint64_t now)
 {
-    uint64_t passed = (now - records_at) / 1000000u;
+    uint64_t passed = (now - budget->at) / 1000000u;
     if (passed) {
-        records_at = now;
-        records_left += passed * RECORDS_PER_MS;
-        records_left = records_left < MAX_BURST ? records_left : MAX_BURST;
+        budget->at = now;
+        budget->left += passed * RECORDS_PER_MS;
+        budget->left = budget->left < MAX_BURST ? budget->left : MAX_BURST;
     }
-    if (!records_left)
+    if (!budget->left)
         return false;
-    records_left--;
+    budget->left--;
     return true;
 }
 
@@ -82,6 +91,82 @@ static uint64_t count_overlap(sonde_queue *queue, uint64_t from, uint64_t to)
     return from;
 }
 
+// ---- what resumes tasks, and what awaits them
+
+// `awaiter` was found to await the task of the entry.
+static void note_awaiter(sonde_task_entry *entry, PyObject *awaiter, uint64_t now)
+{
+    PyObject *coroutine = sonde_task_coroutine(awaiter);
+    sonde_task_entry *other =
+        sonde_task_entry_of(awaiter, coroutine, &(sonde_readiness){0}, started, now);
+    if (!other || other == entry || other->stepping ||
+        (entry->awaiter == other->id && entry->awaiter_since == other->last_end))
+        return;
+    entry->awaiter = other->id;
+    entry->awaiter_since = other->last_end;
+    int saved = errno;
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        other->noted = entry->noted = 1;
+        if (!other->described)
+            sonde_task_describe(thread, other, awaiter, coroutine);
+        sonde_task_write_awaiter(thread, entry, other, coroutine, now);
+        sonde_leave(thread);
+    }
+    errno = saved;
+}
+
+// A task that others may await begins a step.
+static void look_for_awaiter(sonde_task_entry *entry, PyObject *task, uint64_t now)
+{
+    if (!entry->noted || now - entry->awaiter_sought < REPORT_NS || !may_write(&resumptions, now))
+        return;
+    entry->awaiter_sought = now;
+    PyObject *awaiter = sonde_awaiter_of(task);
+    if (awaiter)
+        note_awaiter(entry, awaiter, now);
+}
+
+// A handle was made ready: it resumes a task that was suspended for long, or it is what the task
+// that now ends leaves to those who await it.
+static void look_at_handle(loop_thread *me, PyObject *handle, const sonde_readiness *woken,
+                           bool passes, uint64_t now)
+{
+    PyObject *arguments, *callback = sonde_handle_callback(handle, &arguments);
+    if (!callback)
+        return;
+    bool from_thread = woken->why == SONDE_WOKEN_THREAD;
+    PyObject *task = sonde_task_of(callback);
+    PyObject *future =
+        arguments && PyTuple_GET_SIZE(arguments) ? PyTuple_GET_ITEM(arguments, 0) : NULL;
+    if (me->stepping && future && future == me->task && !me->entry->awaiter &&
+        (me->entry->noted || now - me->begin >= LONG_NS) && may_write(&resumptions, now)) {
+        PyObject *awaiter = task ? task : sonde_awaiter_behind(callback, future);
+        if (awaiter)
+            note_awaiter(me->entry, awaiter, now);
+    }
+    if (!task && from_thread && !passes)
+        task = sonde_resumed_by(callback, future);
+    uint64_t since = me->passed_on;
+    if (from_thread && !passes)
+        me->passed_on = now;
+    sonde_task_entry *entry = task ? sonde_task_find(task) : NULL;
+    if (!entry || entry->stepping || !entry->last_end || now - entry->last_end < LONG_NS ||
+        entry->resumed > entry->last_end || !may_write(&resumptions, now))
+        return;
+    entry->resumed = now;
+    entry->noted = 1;
+    if (me->stepping && me->entry)
+        me->entry->noted = 1;
+    int saved = errno;
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        sonde_task_write_resumption(thread, entry, woken, now, from_thread ? since : 0);
+        sonde_leave(thread);
+    }
+    errno = saved;
+}
+
 void sonde_handle_ready(PyObject *deque, PyObject *handle)
 {
     if (!generation)
@@ -93,12 +178,14 @@ void sonde_handle_ready(PyObject *deque, PyObject *handle)
     if (!queue)
         return;
     sonde_readiness entry = {now, sonde_current_task.id, SONDE_WOKEN_THREAD};
+    bool passes = false;
     if (me->stepping && !me->queue) // it took its first step before we knew the loop
         me->queue = queue;
     if (me->stepping && me->queue == queue) {
         // A callback passes on what called it: of a timer, say, or of a socket.
-        bool passes = me->entry && me->entry->kind == SONDE_TASK_CALLBACK && me->woken.why;
+        passes = me->entry && me->entry->kind == SONDE_TASK_CALLBACK && me->woken.why;
         entry.why = passes ? me->woken.why : SONDE_WOKEN_STEP;
+        entry.waker = passes ? me->woken.waker : entry.waker;
     } else if (me->queue == queue)
         entry.why = SONDE_WOKEN_IO;
     if (!me->stepping && entry.why == SONDE_WOKEN_IO && sonde_is_timer(handle)) {
@@ -113,6 +200,8 @@ void sonde_handle_ready(PyObject *deque, PyObject *handle)
     }
     queue->used = now;
     sonde_queue_push(queue, deque, entry);
+    if (entry.why == SONDE_WOKEN_STEP || entry.why == SONDE_WOKEN_THREAD)
+        look_at_handle(me, handle, &entry, passes, now);
 }
 
 void sonde_handle_taken(PyObject *deque, PyObject *handle)
@@ -133,54 +222,6 @@ void sonde_handle_taken(PyObject *deque, PyObject *handle)
         queue->tid = (uint32_t)syscall(SYS_gettid);
 }
 
-// ---- whose step it is
-
-static sonde_task_entry *entry_of_task(PyObject *task, PyObject *coroutine,
-                                       const sonde_readiness *woken, uint64_t now)
-{
-    bool fresh = coroutine && sonde_coroutine_state_of(coroutine) == SONDE_COROUTINE_CREATED;
-    sonde_task_entry *entry = sonde_task_find(task);
-    if (entry && (entry->about != coroutine || (fresh && entry->last_end))) {
-        sonde_task_remove(entry); // of a task that died
-        entry = NULL;
-    }
-    if (entry)
-        return entry;
-    entry = sonde_task_add(task, SONDE_TASK_TASK, now);
-    if (!entry)
-        return NULL;
-    entry->about = coroutine;
-    if (fresh) {
-        entry->created = woken->ready ? woken->ready : now;
-        entry->parent = woken->waker;
-    } else {
-        entry->last_end = started; // it has been suspended since
-    }
-    return entry;
-}
-
-static sonde_task_entry *entry_of_callback(PyObject *callback, uint64_t now)
-{
-    PyObject *function = sonde_callback_function(callback);
-    if (PyMethod_Check(function))
-        function = PyMethod_GET_FUNCTION(function);
-    const void *key = Py_TYPE(function), *about = NULL;
-    if (PyFunction_Check(function)) {
-        key = PyFunction_GET_CODE(function);
-        about = ((const PyCodeObject *)key)->co_qualname;
-    } else if (PyCFunction_Check(function)) {
-        key = ((PyCFunctionObject *)function)->m_ml;
-    }
-    sonde_task_entry *entry = sonde_task_find(key);
-    if (entry && entry->about != about) { // another code at the address of one that died
-        sonde_task_remove(entry);
-        entry = NULL;
-    }
-    if (!entry && (entry = sonde_task_add(key, SONDE_TASK_CALLBACK, now)))
-        entry->about = about;
-    return entry;
-}
-
 // ---- a step
 
 // A timer wakes a task by setting the result of the future that it awaits: when the timer is late,
@@ -193,13 +234,13 @@ static sonde_task_entry *entry_of_sleeper(const loop_thread *me, PyObject *futur
     if (!task)
         return NULL;
     *coroutine = sonde_task_coroutine(task);
-    return entry_of_task(task, *coroutine, &me->woken, now);
+    return sonde_task_entry_of(task, *coroutine, &me->woken, started, now);
 }
 
 static void write_wait(loop_thread *me, sonde_task_entry *entry, PyObject *coroutine, uint64_t now,
                        uint64_t ready, uint64_t suspended)
 {
-    if ((ready < LONG_NS && suspended < LONG_NS) || !may_write(now))
+    if ((ready < LONG_NS && suspended < LONG_NS) || !may_write(&waits, now))
         return;
     int saved = errno;
     sonde_thread *thread = sonde_enter();
@@ -215,8 +256,8 @@ static bool begin(loop_thread *me, PyObject *callback, PyObject *task, PyObject 
 {
     uint64_t now = sonde_now();
     PyObject *coroutine = task ? sonde_task_coroutine(task) : NULL;
-    sonde_task_entry *entry =
-        task ? entry_of_task(task, coroutine, &me->woken, now) : entry_of_callback(callback, now);
+    sonde_task_entry *entry = task ? sonde_task_entry_of(task, coroutine, &me->woken, started, now)
+                                   : sonde_callback_entry_of(callback, now);
     me->taken = false;
     me->handle = NULL;
     if (!entry || entry->stepping)
@@ -247,6 +288,7 @@ static bool begin(loop_thread *me, PyObject *callback, PyObject *task, PyObject 
     me->stepping = entry->stepping = true;
     me->entry = entry;
     me->begin = now;
+    me->task = task;
     me->coroutine = coroutine;
     Py_XINCREF(coroutine);
     if (queue) {
@@ -255,6 +297,8 @@ static bool begin(loop_thread *me, PyObject *callback, PyObject *task, PyObject 
         queue->added = queue->added_times = 0;
         queue->used = now;
     }
+    if (task)
+        look_for_awaiter(entry, task, now);
     sonde_current_task.noted = &entry->noted;
     sonde_current_task.id = task ? entry->id : 0;
     return true;
@@ -300,57 +344,20 @@ static void forget_recent(sonde_queue *queue, const sonde_task_entry *entry)
             queue->recent[i].caused = NULL;
 }
 
-// A task that no record refers to is added to those of its coroutine function.
-static sonde_task_entry *add_to_group(const sonde_task_entry *entry, PyCodeObject *code,
-                                      uint64_t now)
-{
-    const void *key = (const char *)code + 1; // no object's address
-    sonde_task_entry *group = sonde_task_find(key);
-    if (group && group->about != code->co_qualname) {
-        sonde_task_remove(group);
-        group = NULL;
-    }
-    if (!group && (group = sonde_task_add(key, SONDE_TASK_GROUP, now)))
-        group->about = code->co_qualname;
-    if (!group)
-        return NULL;
-    group->running += entry->running;
-    group->ready += entry->ready;
-    group->suspended += entry->suspended;
-    group->caused += entry->caused;
-    group->steps += entry->steps;
-    group->tasks++;
-    group->last_end = now;
-    return group;
-}
-
-static PyCodeObject *finished_code(PyObject *coroutine)
-{
-    if (!PyCoro_CheckExact(coroutine))
-        return NULL;
-#if PY_VERSION_HEX >= 0x030C0000
-    PyCodeObject *code = PyGen_GetCode((PyGenObject *)coroutine);
-    Py_XDECREF(code); // the coroutine keeps it
-    return code;
-#else
-    return ((PyGenObject *)coroutine)->gi_code;
-#endif
-}
-
 static void write_end(loop_thread *me, PyObject *callback, PyObject *task, uint64_t now,
                       uint64_t duration, uint64_t caused, bool ended)
 {
     sonde_task_entry *entry = me->entry;
-    bool is_long = duration >= LONG_NS || (caused >= LONG_NS && may_write(now));
+    bool is_long = duration >= LONG_NS || (caused >= LONG_NS && may_write(&waits, now));
     if (is_long)
         entry->noted = 1;
     PyCodeObject *code =
-        ended && !entry->noted && me->coroutine ? finished_code(me->coroutine) : NULL;
-    sonde_task_entry *group = code ? add_to_group(entry, code, now) : NULL;
+        ended && !entry->noted && me->coroutine ? sonde_finished_code(me->coroutine) : NULL;
+    sonde_task_entry *group = code ? sonde_group_add(entry, code, now) : NULL;
     bool group_due = group && (!group->described || now - group->reported >= REPORT_NS);
     bool due = now - entry->reported >= REPORT_NS && (entry->noted || !task);
     bool names = !entry->described && (entry->noted || !task);
-    bool loop_due = me->queue && now - me->queue->reported >= REPORT_NS;
+    bool loop_due = me->queue && now - me->queue->reported >= LAG_NS;
     if (!is_long && !due && !names && !loop_due && !group_due && !(ended && !group))
         return;
     int saved = errno;
@@ -380,7 +387,7 @@ static void end(loop_thread *me, PyObject *callback)
 {
     PyObject *coroutine = me->coroutine;
     me->stepping = false;
-    me->coroutine = NULL;
+    me->coroutine = me->task = NULL;
     sonde_current_task = (sonde_task){0};
     if (generation && me->generation == generation && me->entry) {
         uint64_t now = sonde_now(), duration = now - me->begin, caused = caused_by(me, now);
@@ -443,8 +450,8 @@ void sonde_steps_start(void)
     sonde_tasks_clear();
     sonde_queues_clear();
     sonde_asyncio_forget();
-    records_left = MAX_BURST;
-    started = records_at = sonde_now();
+    started = sonde_now();
+    waits = resumptions = (record_budget){MAX_BURST, started};
     generation = ++last_generation ? last_generation : ++last_generation;
     sonde_asyncio_find();
 }

@@ -2,9 +2,11 @@
 #include "cpython/loops/task_records.h"
 
 #include "core/session/name_records.h"
+#include "core/session/stack_delta.h"
 #include "cpython/frames/code_objects.h"
 #include "cpython/loops/asyncio_types.h"
 #include "cpython/loops/coroutine.h"
+#include "cpython/loops/resumptions.h"
 #include "cpython/walk/walk.h"
 
 #include <string.h>
@@ -102,21 +104,34 @@ bool sonde_group_describe(sonde_thread *thread, sonde_task_entry *entry, PyCodeO
     return write_info(thread, entry, word_of(thread, code), "");
 }
 
+// The word of a function, which is no method; 0: it is of another kind.
+static uint64_t word_of_function(sonde_thread *thread, PyObject *function)
+{
+    if (PyFunction_Check(function))
+        return word_of(thread, (PyCodeObject *)PyFunction_GET_CODE(function));
+    if (!PyCFunction_Check(function))
+        return 0;
+    PyCFunctionObject *c = (PyCFunctionObject *)function;
+    const char *owner =
+        c->m_self && !PyModule_Check(c->m_self) ? Py_TYPE(c->m_self)->tp_name : NULL;
+    uint64_t id = sonde_describe_native(thread, c->m_ml, owner, c->m_ml->ml_name);
+    return id << SONDE_INSTR_BITS;
+}
+
+static PyObject *without_self(PyObject *function)
+{
+    return PyMethod_Check(function) ? PyMethod_GET_FUNCTION(function) : function;
+}
+
 bool sonde_callback_describe(sonde_thread *thread, sonde_task_entry *entry, PyObject *function)
 {
-    if (PyMethod_Check(function))
-        function = PyMethod_GET_FUNCTION(function);
-    if (PyFunction_Check(function)) {
-        PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
-        return write_info(thread, entry, word_of(thread, code), "");
-    }
-    if (!PyCFunction_Check(function))
-        return write_info(thread, entry, 0, Py_TYPE(function)->tp_name);
-    PyCFunctionObject *c = (PyCFunctionObject *)function;
-    PyObject *self = c->m_self;
-    const char *owner = self && !PyModule_Check(self) ? Py_TYPE(self)->tp_name : NULL;
-    uint64_t id = sonde_describe_native(thread, c->m_ml, owner, c->m_ml->ml_name);
-    return write_info(thread, entry, id << SONDE_INSTR_BITS, c->m_ml->ml_name);
+    function = without_self(function);
+    const char *name = Py_TYPE(function)->tp_name;
+    if (PyFunction_Check(function))
+        name = "";
+    else if (PyCFunction_Check(function))
+        name = ((PyCFunctionObject *)function)->m_ml->ml_name;
+    return write_info(thread, entry, word_of_function(thread, function), name);
 }
 
 void sonde_task_report(sonde_thread *thread, sonde_task_entry *entry, bool ended)
@@ -148,7 +163,9 @@ void sonde_task_write_wait(sonde_thread *thread, const sonde_task_entry *entry, 
                            uint64_t suspended)
 {
     uint64_t *words = sonde_stack(thread);
-    uint32_t count = coroutine ? sonde_coroutine_stack(thread, coroutine, words, MAX_CHAIN) : 0;
+    const void *object = NULL;
+    uint32_t count =
+        coroutine ? sonde_coroutine_stack(thread, coroutine, words, MAX_CHAIN, &object) : 0;
     size_t size = sizeof(sonde_rec_task_wait) + count * sizeof *words;
     sonde_rec_task_wait *out = reserve(thread, size);
     if (!out)
@@ -160,6 +177,71 @@ void sonde_task_write_wait(sonde_thread *thread, const sonde_task_entry *entry, 
         .waker = woken->waker,
         .ready = ready,
         .suspended = suspended,
+        .object = (uintptr_t)object,
+        .count = count,
+    };
+    memcpy(out->frames, words, count * sizeof *words);
+    sonde_ring_commit(&thread->ring, size);
+}
+
+static uint64_t executed_word(sonde_thread *thread)
+{
+    raised_t raised = put_aside();
+    PyObject *function = sonde_executed_function();
+    uint64_t word = 0;
+    if (function)
+        word = word_of_function(thread, without_self(sonde_callback_function(function)));
+    Py_XDECREF(function);
+    put_back(raised);
+    return word;
+}
+
+void sonde_task_write_resumption(sonde_thread *thread, const sonde_task_entry *entry,
+                                 const sonde_readiness *woken, uint64_t time, uint64_t since)
+{
+    uint64_t executed = woken->why == SONDE_WOKEN_THREAD ? executed_word(thread) : 0;
+    sonde_event stack = {0};
+    uint32_t depth = sonde_cpython_walk_guarded(thread, &stack);
+    sonde_stack_delta delta = sonde_stack_compute_delta(thread, depth, stack.flags);
+    size_t size = sizeof(sonde_rec_task_resumed) + delta.count * sizeof(uint64_t);
+    sonde_rec_task_resumed *out = reserve(thread, size);
+    if (!out) {
+        sonde_stack_lost(thread);
+        return;
+    }
+    uint8_t flags = delta.detached ? stack.flags | SONDE_DETACHED : stack.flags;
+    *out = (sonde_rec_task_resumed){
+        .rec = {(uint32_t)size, SONDE_REC_TASK_RESUMED, woken->why, flags},
+        .time = time,
+        .id = entry->id,
+        .waker = woken->waker,
+        .since = since,
+        .executed = executed,
+        .interpreter = stack.interpreter,
+        .keep = delta.keep,
+        .count = delta.count,
+    };
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
+    sonde_stack_written(thread, &delta);
+    sonde_ring_commit(&thread->ring, size);
+}
+
+void sonde_task_write_awaiter(sonde_thread *thread, const sonde_task_entry *entry,
+                              const sonde_task_entry *awaiter, PyObject *coroutine, uint64_t time)
+{
+    uint64_t *words = sonde_stack(thread);
+    const void *object;
+    uint32_t count =
+        coroutine ? sonde_coroutine_stack(thread, coroutine, words, MAX_CHAIN, &object) : 0;
+    size_t size = sizeof(sonde_rec_task_awaiter) + count * sizeof *words;
+    sonde_rec_task_awaiter *out = reserve(thread, size);
+    if (!out)
+        return;
+    *out = (sonde_rec_task_awaiter){
+        .rec = {(uint32_t)size, SONDE_REC_TASK_AWAITER, 0, 0},
+        .time = time,
+        .id = entry->id,
+        .awaiter = awaiter->id,
         .count = count,
     };
     memcpy(out->frames, words, count * sizeof *words);

@@ -23,6 +23,12 @@ void sonde_task_report(sonde_thread *thread, sonde_task_entry *entry, bool ended
 void sonde_task_write_wait(sonde_thread *thread, const sonde_task_entry *entry, PyObject *coroutine,
                            const sonde_readiness *woken, uint64_t time, uint64_t ready,
                            uint64_t suspended);
+// The calling thread made it ready, by what it does now.
+void sonde_task_write_resumption(sonde_thread *thread, const sonde_task_entry *entry,
+                                 const sonde_readiness *woken, uint64_t time, uint64_t since);
+// `awaiter` awaits it, in the coroutines that it is suspended in.
+void sonde_task_write_awaiter(sonde_thread *thread, const sonde_task_entry *entry,
+                              const sonde_task_entry *awaiter, PyObject *coroutine, uint64_t time);
 void sonde_task_write_step(sonde_thread *thread, const sonde_task_entry *entry, uint64_t time,
                            uint64_t duration, uint64_t caused);
 

@@ -17,6 +17,9 @@ typedef struct {
     uint64_t parent, created;
     uint64_t last_end; // of a step; 0: none was seen
     uint64_t reported;
+    uint64_t resumed;                // when what resumed it was last written
+    uint64_t awaiter, awaiter_since; // the last one written, and when that was suspended
+    uint64_t awaiter_sought;
     uint64_t late; // of the time that it seems suspended: its timer was due, the loop busy
     // Since the last record of its times.
     uint64_t running, ready, suspended, caused;

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SUFFIX = ".collapsed.txt"
 TEXT = True
 MEMORY = True
+LOGICAL = True
 
 # The format has no way to quote what it uses itself.
 _MEANINGFUL = str.maketrans({";": ",", "\n": " ", "\r": " "})

@@ -23,7 +23,8 @@ FOLDER = True
 TABLES = (
     "processes", "threads", "functions", "contexts", "spans", "samples", "locks", "lock_events",
     "marks", "pauses", "metrics", "machine", "processors", "types", "objects", "tasks",
-    "task_times", "task_waits", "task_steps", "loop_times", "loop_lags",
+    "task_times", "task_waits", "task_steps", "task_resumptions", "task_awaiters", "loop_times",
+    "loop_lags",
     "lock_samples", "lock_counts",
 )  # fmt: skip
 

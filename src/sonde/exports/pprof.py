@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SUFFIX = ".pb.gz"
 TEXT = False
 MEMORY = True
+LOGICAL = True
 
 # Field numbers and types of perftools.profiles, as pprof publishes them; * is repeated.
 SCHEMA = {

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SUFFIX = ".speedscope.json"
 TEXT = True
 MEMORY = True
+LOGICAL = True
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 

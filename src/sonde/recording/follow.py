@@ -37,7 +37,8 @@ UNFOLLOWED = (
     "spans", "span_ends", "span_attributes", "sizes", "windows", "calls", "objects", "object_ends",
     "probes", "probe_values",
     "flow_runs", "flow", "flow_events",
-    "tasks", "task_times", "task_waits", "task_steps", "loop_times", "loop_lags",
+    "tasks", "task_times", "task_waits", "task_steps", "task_resumptions",
+    "task_awaiters", "loop_times", "loop_lags",
     "lock_samples", "lock_counts",
     "step_traces", "step_codes", "step_lines", "step_words",
 )  # fmt: skip

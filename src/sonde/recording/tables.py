@@ -22,6 +22,8 @@ from sonde.recording.step_tables import StepCodes, StepLines, StepTraces, StepWo
 from sonde.recording.task_tables import (
     LoopLags,
     LoopTimes,
+    TaskAwaiters,
+    TaskResumptions,
     Tasks,
     TaskSteps,
     TaskTimes,
@@ -145,8 +147,12 @@ class Spans:
     """The span it was entered in, which has a smaller number; -1: none."""
     attributes: list[dict[str, str]] = field(default_factory=list)
     """What the program stated about each. Left out: nothing about any."""
+    task: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The id of the task that entered it, 0: none. Left out: none of any."""
 
     def __post_init__(self) -> None:
+        if not len(self.task):
+            object.__setattr__(self, "task", np.zeros(len(self.name), np.uint64))
         if not self.attributes:
             object.__setattr__(self, "attributes", [NO_ATTRIBUTES] * len(self.name))
 
@@ -207,8 +213,12 @@ class LockEvents:
     """-1: the event has no stack, or it could not be decoded."""
     span: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     """The innermost span in which it happened, -1: none. Left out: in none."""
+    task: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The id of the task in which it happened, 0: none. Left out: in none."""
 
     def __post_init__(self) -> None:
+        if not len(self.task):
+            object.__setattr__(self, "task", np.zeros(len(self.thread), np.uint64))
         if not len(self.span):
             object.__setattr__(self, "span", np.full(len(self.thread), -1, np.int32))
 
@@ -403,6 +413,8 @@ class Recording:
     tasks: Tasks = field(default_factory=partial(_empty, Tasks))
     task_times: TaskTimes = field(default_factory=partial(_empty, TaskTimes))
     task_waits: TaskWaits = field(default_factory=partial(_empty, TaskWaits))
+    task_resumptions: TaskResumptions = field(default_factory=partial(_empty, TaskResumptions))
+    task_awaiters: TaskAwaiters = field(default_factory=partial(_empty, TaskAwaiters))
     task_steps: TaskSteps = field(default_factory=partial(_empty, TaskSteps))
     loop_times: LoopTimes = field(default_factory=partial(_empty, LoopTimes))
     loop_lags: LoopLags = field(default_factory=partial(_empty, LoopLags))

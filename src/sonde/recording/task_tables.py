@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,48 @@ class TaskWaits:
     """By whom, of WOKEN."""
     context: NDArray[np.int32]
     """Its coroutines as they were suspended; -1: unknown."""
+    object: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The address of what the innermost one is a method of; 0: unknown. Left out: unknown."""
+
+    def __post_init__(self) -> None:
+        if not len(self.object):
+            object.__setattr__(self, "object", np.zeros(len(self.time), np.uint64))
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class TaskResumptions:
+    """Who made tasks ready that had been suspended for long."""
+
+    thread: NDArray[np.uint32]
+    """That did so."""
+    time: NDArray[np.int64]
+    task: NDArray[np.uint64]
+    waker: NDArray[np.uint64]
+    """The task that did so; 0: none."""
+    woken: NDArray[np.uint8]
+    since_ns: NDArray[np.int64]
+    """How long before this the thread had done so last; -1: unknown."""
+    function: NDArray[np.int32]
+    """What the thread had run for an executor; -1: nothing."""
+    context: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class TaskAwaiters:
+    """From when on a task was awaited by which one."""
+
+    process: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    task: NDArray[np.uint64]
+    awaiter: NDArray[np.uint64]
+    context: NDArray[np.int32]
+    """The awaiter's coroutines as they were suspended; -1: unknown."""
 
     def __len__(self) -> int:
         return len(self.time)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sonde.errors import UsageError, invalid
 from sonde.model.trees.context_tree import ContextTree, sums
 from sonde.row_values import RUNNING
 from sonde.views.locks.contentions import contended
@@ -15,10 +16,14 @@ from sonde.views.selecting.duration import duration_ns, pauses
 from sonde.views.selecting.selection import Selection, chosen, threads_of
 from sonde.views.selecting.span_filter import within
 from sonde.views.selecting.stolen_time import by_sample, is_counted
+from sonde.views.selecting.task_filter import keys, of_task, rows_of_tasks
 
 if TYPE_CHECKING:
     from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
+
+BY = ("name", "task")
+NO_TASK = "[no task]"
 
 
 @dataclass(frozen=True)
@@ -64,15 +69,23 @@ class Spans:
 
 
 def spans(
-    recording: Recording, selection: Selection | None = None, *, top: int | None = None
+    recording: Recording,
+    selection: Selection | None = None,
+    *,
+    by: str = "name",
+    top: int | None = None,
 ) -> Spans:
+    """`by` is "name" or "task": the names of the tasks that entered them."""
     selection = selection or Selection()
+    if by not in BY:
+        raise UsageError(invalid("--by", by, BY, "values for spans"))
     table = recording.spans
     if not len(table):
         return Spans([])
     start, end, keep = _life(recording, selection)
     names: dict[str, int] = {}
-    code = np.array([names.setdefault(name, len(names)) for name in table.name], dtype=np.int64)
+    called = table.name if by == "name" else _tasks_of(recording)
+    code = np.array([names.setdefault(name, len(names)) for name in called], dtype=np.int64)
     tree = ContextTree(table.parent)
     outer = tree.outermost(code)
 
@@ -129,6 +142,17 @@ def spans(
     return Spans(rows[:top])
 
 
+def _tasks_of(recording: Recording) -> list[str]:
+    """The name of the task that entered each span."""
+    table, tasks = recording.spans, recording.tasks
+    process = recording.threads.process[table.thread]
+    rows = rows_of_tasks(recording, keys(process, table.task)).tolist()
+    return [
+        (tasks.name[row] or str(number)) if row >= 0 else NO_TASK
+        for row, number in zip(rows, table.task.tolist(), strict=True)
+    ]
+
+
 def _life(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Any]:
     """When each span began and ended within the selected time, and which are meant."""
     table = recording.spans
@@ -137,6 +161,8 @@ def _life(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Any]:
     keep = threads_of(recording, selection)[table.thread]
     if selection.span is not None:
         keep &= within(recording, selection.span)[:-1]
+    if selection.task is not None:
+        keep &= of_task(recording, table.thread, table.task, selection.task)
     if selection.start_ns is not None:
         keep &= end > selection.start_ns
         start = np.maximum(start, selection.start_ns)

@@ -14,16 +14,19 @@ from sonde.cli.shared.newest_recording import newest, stem
 from sonde.cli.shared.output_files import STDOUT, not_over, opened, opened_folder
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
+    Async,
     NewestFile,
     Process,
     Running,
     SkipStartUp,
     Span,
     Start,
+    Task,
     Thread,
     Waiting,
     Wall,
     check_start,
+    logical_stacks,
     selection_of,
     time_of,
 )
@@ -71,6 +74,8 @@ def export(
         ),
     ] = None,
     span: Span = None,
+    task: Task = None,
+    logical: Async = False,
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
@@ -98,7 +103,9 @@ def export(
       sonde export app.sonde -f collapsed,speedscope,pprof -o exported/
     """
     time = time_of(running, waiting, wall)
-    selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
+    selection = selection_of(
+        time, thread, process, start, until, span=span, end_option="--until", task=task
+    )
     check_start(start, skip_startup)
     if memory is not None:
         selection = object_options.selection_with_memory(selection, memory, time)
@@ -107,6 +114,10 @@ def export(
         if memory is not None and not getattr(out.module, "MEMORY", False):
             name = out.module.__name__.rpartition(".")[2]
             raise UsageError(f"{name} has no unit for bytes; leave out --memory")
+        if logical and not getattr(out.module, "LOGICAL", False):
+            raise UsageError("--async applies to collapsed, speedscope and pprof")
+    if logical and memory is not None:
+        raise UsageError("--async and --memory cannot be combined; give one of them")
     if any(out.in_folder for out in outputs) and (selection.narrowed or skip_startup or time):
         raise UsageError(
             "parquet exports the whole recording; leave out the options that select a part of it"
@@ -126,6 +137,8 @@ def export(
             selection = after_start_up(recording, selection)
         if memory is not None:
             recording = object_options.counted(recording, selection)
+        if logical:
+            recording = logical_stacks(recording)
     for warning in recording.warnings:
         print(f"sonde: {warning}", file=sys.stderr)
     for out in outputs:

@@ -16,6 +16,7 @@ from sonde.cli.shared.newest_recording import has_recordings, newest, newest_hea
 from sonde.cli.shared.object_options import Growth, HighWater, Memory
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
+    Async,
     Attribute,
     End,
     Event,
@@ -33,6 +34,8 @@ from sonde.cli.shared.selection_options import (
     Wall,
     check_range,
     check_start,
+    length_of,
+    logical_stacks,
     seconds,
     selection_of,
     span_of,
@@ -52,8 +55,9 @@ VIEWS = (
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
 """The views that count running, waiting or wall time, or events, as asked."""
-OF_TASKS = (*OF_TIME, "tasks")
+OF_TASKS = (*OF_TIME, "tasks", "locks", "lock-table", "spans")
 """The views of which --task selects a part."""
+OF_BY = ("locks", "objects", "calls", "data", "trace", "spans")
 OF_LOCKS = ("locks", "lock-table", "waits")
 
 
@@ -111,7 +115,8 @@ def report(
             "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain, "
             "held_in_function, held_in_chain, waiter_task, owner_task (nested in the order given). "
             "objects: class (or type), site or context. calls: edge or context. data: memory, "
-            "type, offset, function, context. trace: flow, line, function or loop.",
+            "type, offset, function, context. trace: flow, line, function or loop. spans: name or "
+            "task.",
         ),
     ] = None,
     ratio: Annotated[
@@ -136,6 +141,16 @@ def report(
             help="waits, objects: show this time of the recording: 2.5, 200ms, 10m.",
         ),
     ] = None,
+    slow: Annotated[
+        str | None,
+        typer.Option(
+            "--slow",
+            metavar="TIME",
+            help="tasks: show the steps that took at least this long, such as 10ms, with their "
+            "stacks.",
+        ),
+    ] = None,
+    logical: Async = False,
     high_water: HighWater = False,
     growth: Growth = False,
     memory: Memory = None,
@@ -160,6 +175,8 @@ def report(
       sonde report app.sonde flat --mine --skip-startup
       sonde report app.sonde locks --by lock,owner_function,waiter_thread
       sonde report app.sonde tree --while-held gil
+      sonde report app.sonde tree --async --wall
+      sonde report app.sonde tasks --slow 10ms
       sonde report app.sonde waits --at 2.5
       sonde report app.sonde locks --span checkout
       sonde report app.sonde flat --taken queue
@@ -213,14 +230,20 @@ def report(
         raise UsageError(
             f"--event does not apply to {view}; valid views: {', '.join(OF_TIME)}, data"
         )
-    if by is not None and view not in ("locks", "objects", "calls", "data", "trace"):
-        raise UsageError(
-            f"--by does not apply to {view}; valid views: locks, objects, calls, data, trace"
-        )
+    if by is not None and view not in OF_BY:
+        raise UsageError(f"--by does not apply to {view}; valid views: {', '.join(OF_BY)}")
     if ratio is not None and view != "events":
         raise UsageError(f"--ratio does not apply to {view}; valid view: events")
     if at is not None and view not in ("waits", "objects"):
         raise UsageError(f"--at does not apply to {view}; valid views: waits, objects")
+    if slow is not None and view != "tasks":
+        raise UsageError(f"--slow does not apply to {view}; valid view: tasks")
+    if logical and view != "tree":
+        raise UsageError(f"--async does not apply to {view}; valid view: tree")
+    if logical and (while_held or memory or event or taken):
+        raise UsageError(
+            "--async cannot be combined with --while-held, --memory, --event or --taken"
+        )
     moment = seconds("--at", at)
     if moment is not None and not 0 <= moment < math.inf:
         raise UsageError(
@@ -263,13 +286,15 @@ def report(
             selection = after_start_up(recording, selection)
         if memory is not None:
             recording = object_options.counted(recording, selection)
+        if logical:
+            recording = logical_stacks(recording)
         if mine:
             from sonde.views.selecting.own_code import require_own
 
             require_own(recording)
         result = _view(
             recording, view, selection, merge_lines, rows, by, moment, ratio, while_held, mine,
-            vm_frames, moment_of, form,
+            vm_frames, moment_of, form, length_of("--slow", slow),
         )  # fmt: skip
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
@@ -315,6 +340,7 @@ def _view(
     vm_frames: bool,
     moment_of: object_options.Moment,
     form: FlowForm,
+    slow: float | None,
 ) -> Any:
     if view == "tree":
         from sonde.views.stacks.tree import tree
@@ -367,7 +393,7 @@ def _view(
     if view == "spans":
         from sonde.views.spans import spans
 
-        return spans(recording, selection, top=top)
+        return spans(recording, selection, by=by or "name", top=top)
     if view == "trace":
         from sonde.views.steps.trace import FLOW, trace
 
@@ -376,6 +402,10 @@ def _view(
         from sonde.views.probes.probes import probes
 
         return probes(recording, selection, top=top)
+    if view == "tasks" and slow is not None:
+        from sonde.views.loops.slow_steps import slow_steps
+
+        return slow_steps(recording, selection, least_ns=round(slow * 1e9), top=top)
     if view == "tasks":
         from sonde.views.loops.tasks import tasks
 
@@ -464,6 +494,7 @@ def _print(
     if view == "lines":
         options["recorded"] = recording.target.get("started")
     name = "own-flat" if mine and view == "flat" else "flow-events" if form == "events" else view
+    name = "slow-steps" if hasattr(result, "least_ns") else name
     report_of(name).render(result, out, **options)
 
 

@@ -75,6 +75,13 @@ Task = Annotated[
         "--task", metavar="NAME|ID", help="Select what ran in this task or coroutine function."
     ),
 ]
+Async = Annotated[
+    bool,
+    typer.Option(
+        "--async",
+        help="Show logical stacks: what a task did below the coroutine that awaits it.",
+    ),
+]
 Running = Annotated[bool, typer.Option("--running", help="Count on-CPU time (the default).")]
 Waiting = Annotated[bool, typer.Option("--waiting", help="Count off-CPU time.")]
 Wall = Annotated[bool, typer.Option("--wall", help="Count on-CPU and off-CPU time.")]
@@ -164,6 +171,12 @@ def span_of(span: str | None, attribute: str | None, trace: str | None) -> SpanC
     if not key or not equals:
         raise UsageError(f"invalid --attribute {attribute!r}; give KEY=VALUE")
     return SpanAttribute(key, value)
+
+
+def logical_stacks(recording: Recording) -> Recording:
+    from sonde.views.loops.logical_stacks import logical
+
+    return logical(recording)
 
 
 def check_start(start: str | None, skip_startup: bool) -> None:

@@ -49,6 +49,7 @@ class LockRecords:
             event = LockEvent(
                 self._thread.tid, line.interpreter, wait.time, wait.lock, wait.kind,
                 tables.types.get(wait.type, ""), wait.sequence, WAIT_BEGIN, wait.context, wait.span,
+                line.task,
             )  # fmt: skip
             tables.open_locks.waits(event)
 
@@ -79,6 +80,7 @@ class LockRecords:
         span = tables.spans.row(number)
         whose = holder if holder & shm.VIRTUAL else self._thread.tid
         line.interpreter, line.thread = interp, -1
+        task = line.task
         if type_ == shm.LOCK_OWNER_OBSERVED or type_ == shm.LOCK_PREEXISTING:
             if type_ == shm.LOCK_PREEXISTING:
                 # since the recording's beginning, as far as it is its own
@@ -90,10 +92,11 @@ class LockRecords:
                 time_ = tables.threads.time_of(whose, now)
                 time_.set_thread_object(started, now)
                 row = time_.row(interp)
+            task = 0  # that thread's, which it is not known to run
             found = WAIT_BEGIN if started_sequence else PREEXISTING
             type_ = OWNER_OBSERVED if type_ == shm.LOCK_OWNER_OBSERVED else found
             event = LockEvent(
-                whose, interp, now, lock, kind, class_, sequence, type_, context, number
+                whose, interp, now, lock, kind, class_, sequence, type_, context, number, 0
             )
             if type_ == OWNER_OBSERVED:
                 open_locks.holds(event)
@@ -107,13 +110,32 @@ class LockRecords:
             else:
                 row = line.thread = self._thread.time.row(interp)
             if type_ == shm.LOCK_WAITED:
-                append(row, started - origin, lock_row, started_sequence, WAIT_BEGIN, context, span)
+                append(
+                    row,
+                    started - origin,
+                    lock_row,
+                    started_sequence,
+                    WAIT_BEGIN,
+                    context,
+                    span,
+                    task,
+                )
                 open_locks.waited(whose, kind, context, started, now)
                 type_, context = shm.LOCK_ACQUIRED, -1
             elif type_ == shm.LOCK_WAIT_BEGIN:
                 open_locks.waits(
                     LockEvent(
-                        whose, interp, now, lock, kind, class_, sequence, type_, context, number
+                        whose,
+                        interp,
+                        now,
+                        lock,
+                        kind,
+                        class_,
+                        sequence,
+                        type_,
+                        context,
+                        number,
+                        task,
                     )
                 )
             elif type_ == shm.LOCK_RELEASED:
@@ -121,7 +143,7 @@ class LockRecords:
             else:
                 open_locks.ended(whose, lock, kind, now)
             self.wait_changes()
-        append(row, now - origin, lock_row, sequence, type_, context, span)
+        append(row, now - origin, lock_row, sequence, type_, context, span, task)
         if has_stack and not flags & (shm.UNDECODABLE | shm.TRUNCATED):
             words = struct.unpack_from(f"<{count}Q", tables.memory, at + shm.LOCK.size)
             rows = line.aside if flags & shm.DETACHED else line.rows[keep : keep + count]

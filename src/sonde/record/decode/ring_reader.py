@@ -55,6 +55,7 @@ class RingReader:
     def start_segment(self, remap: Callable[[int], int]) -> None:
         """Its stack has another place in a new segment."""
         self._stacks.start_segment(remap)
+        self._tasks.start_segment()
         self._window.start_segment(remap)
 
     def backlog(self) -> int:
@@ -124,8 +125,8 @@ class RingReader:
                     self._events.event(at, state, flags)
                 elif kind == shm.REC_DATA:
                     self._events.data(at, state)
-                elif shm.REC_TASK <= kind <= shm.REC_LOOP:
-                    self._tasks.record(at, kind, state, size)
+                elif shm.REC_TASK <= kind <= shm.REC_TASK_AWAITER:
+                    self._tasks.record(at, kind, state, flags, size)
             except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
@@ -220,7 +221,9 @@ class RingReader:
         text = decode_text(bytes(tables.memory[at : at + length]))
         if type_ == shm.NOTE_BEGIN:
             tables.spans.check(parent)  # it may be another thread's
-            tables.spans.begin(span, parent, self.thread.time, interpreter, now, text)
+            tables.spans.begin(
+                span, parent, self.thread.time, interpreter, now, text, self._tasks.current
+            )
         elif type_ == shm.NOTE_ATTRIBUTE:
             tables.spans.check(span)
             tables.spans.set(span, *text.partition("=")[::2])

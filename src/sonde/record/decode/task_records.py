@@ -25,9 +25,13 @@ class TaskRecords:
         self.current = 0
         """The task of the samples that follow; 0: none."""
 
-    def record(self, at: int, kind: int, state: int, size: int) -> None:
+    def start_segment(self) -> None:
+        self._tables.tasks.mention(self.current)
+
+    def record(self, at: int, kind: int, state: int, flags: int, size: int) -> None:
         if kind == shm.REC_TASK:
             self.current = shm.TASK.unpack_from(self._tables.memory, at)[4]
+            self._stacks.line.task = self.current
             self._tables.tasks.mention(self.current)
         elif kind == shm.REC_TASK_INFO:
             self._info(at, state)
@@ -37,6 +41,10 @@ class TaskRecords:
             self._wait(at, state)
         elif kind == shm.REC_TASK_STEP:
             self._step(at)
+        elif kind == shm.REC_TASK_RESUMED:
+            self._resumed(at, state, flags)
+        elif kind == shm.REC_TASK_AWAITER:
+            self._awaiter(at)
         else:
             self._loop(at, state, size)
 
@@ -64,15 +72,15 @@ class TaskRecords:
 
     def _wait(self, at: int, woken: int) -> None:
         tables = self._tables
-        _, _, _, _, now, number, waker, ready, suspended, count, _ = shm.TASK_WAIT.unpack_from(
-            tables.memory, at
+        (_, _, _, _, now, number, waker, ready, suspended, object_, count, _) = (
+            shm.TASK_WAIT.unpack_from(tables.memory, at)
         )
         context = self._stacks.stack_apart(at, count, shm.TASK_WAIT.size)
         tables.tasks.mention(number)
         tables.tasks.mention(waker)
         tables.segment.writer.append(
             "task_waits", self._thread.time.row(0), now - tables.segment.origin, number, ready,
-            suspended, waker, woken, context,
+            suspended, waker, woken, context, object_,
         )  # fmt: skip
 
     def _step(self, at: int) -> None:
@@ -83,6 +91,32 @@ class TaskRecords:
             "task_steps", self._thread.time.row(0), now - tables.segment.origin, number, duration,
             caused,
         )  # fmt: skip
+
+    def _resumed(self, at: int, woken: int, flags: int) -> None:
+        tables = self._tables
+        (_, _, _, _, now, number, waker, since, executed, interpreter, _, keep, count) = (
+            shm.TASK_RESUMED.unpack_from(tables.memory, at)
+        )
+        # KeyError while the code is unknown, before the stack, which is taken once only.
+        function = tables.codes.place(executed)[0] if executed else -1
+        context = self._stacks.stack_of(at, keep, count, flags, shm.TASK_RESUMED.size)
+        tables.tasks.mention(number)
+        tables.tasks.mention(waker)
+        tables.segment.writer.append(
+            "task_resumptions", self._thread.time.row(interpreter), now - tables.segment.origin,
+            number, waker, woken, now - since if since else -1, function, context,
+        )  # fmt: skip
+
+    def _awaiter(self, at: int) -> None:
+        tables = self._tables
+        _, _, _, _, now, number, awaiter, count, _ = shm.TASK_AWAITER.unpack_from(tables.memory, at)
+        context = self._stacks.stack_apart(at, count, shm.TASK_AWAITER.size)
+        tables.tasks.mention(number)
+        tables.tasks.mention(awaiter)
+        segment = tables.segment
+        segment.writer.append(
+            "task_awaiters", segment.row, now - segment.origin, number, awaiter, context
+        )
 
     def _loop(self, at: int, runtime: int, size: int) -> None:
         tables = self._tables

@@ -48,6 +48,7 @@ REC_PROBE = 20
 REC_EVENT, REC_DATA = 13, 14
 REC_FLOW = 24
 REC_TASK, REC_TASK_INFO, REC_TASK_TIMES, REC_TASK_WAIT, REC_TASK_STEP, REC_LOOP = range(50, 56)
+REC_TASK_RESUMED, REC_TASK_AWAITER = 56, 57
 REC_LOCK_SAMPLE, REC_LOCK_HOLD_END = 40, 41
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK, NOTE_ATTRIBUTE = 1, 2, 3, 4
@@ -207,8 +208,12 @@ TASK = struct.Struct("<IHBB Q")
 TASK_INFO = struct.Struct("<IHBB QQQQ II")
 # size kind ended flags | time id | running ready suspended caused | steps tasks
 TASK_TIMES = struct.Struct("<IHBB QQ QQQQ II")
-# size kind woken flags | time id waker | ready suspended | count
-TASK_WAIT = struct.Struct("<IHBB QQQ QQ II")
+# size kind woken flags | time id waker | ready suspended object | count
+TASK_WAIT = struct.Struct("<IHBB QQQ QQQ II")
+# size kind woken flags | time id waker since executed | interpreter | keep count
+TASK_RESUMED = struct.Struct("<IHBB QQQQQ II II")
+# size kind state flags | time id awaiter | count
+TASK_AWAITER = struct.Struct("<IHBB QQQ II")
 # size kind state flags | time id | duration caused
 TASK_STEP = struct.Struct("<IHBB QQ QQ")
 # size kind runtime flags | time ready max | tid steps

@@ -24,7 +24,7 @@ HAS_TYPE, HAS_HOLDER = 2, 4
 NO_WAIT, WAITS_HERE, WAIT_IS_KEPT = 0, 1, 2
 
 NEVER_NOTABLE = 2**64 - 1
-_COLUMNS = 7
+_COLUMNS = 8
 _MAX_VALUE = 2**63 - 1
 _ROOM = 64
 _UNCHANGED = 2**32 - 1
@@ -78,6 +78,7 @@ class ThreadStack(ctypes.Structure):
         ("span_row", ctypes.c_int32),
         ("known", ctypes.c_uint32),
         ("spans", ctypes.c_uint64),
+        ("task", ctypes.c_uint64),
         ("wait", OpenLockWait),
     )
     depth: int
@@ -85,6 +86,7 @@ class ThreadStack(ctypes.Structure):
     interpreter: int
     thread: int
     unchanged: int
+    task: int
 
     def __init__(self) -> None:
         super().__init__(thread=-1, unchanged=_UNCHANGED)
@@ -153,9 +155,17 @@ class LockRows:
         self._library.sonde_rows_free(self.address)
 
     def append(
-        self, thread: int, time: int, lock: int, sequence: int, type_: int, context: int, span: int
+        self,
+        thread: int,
+        time: int,
+        lock: int,
+        sequence: int,
+        type_: int,
+        context: int,
+        span: int,
+        task: int = 0,
     ) -> None:
-        row = (thread, time, lock, sequence, type_, context, span)
+        row = (thread, time, lock, sequence, type_, context, span, task)
         if -TIME_LIMIT < time < TIME_LIMIT and sequence <= _MAX_VALUE:
             if not self._library.sonde_rows_append(self.address, *row):
                 raise MemoryError

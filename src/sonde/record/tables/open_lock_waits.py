@@ -31,6 +31,7 @@ class LockEvent(NamedTuple):
     context: int
     span: int
     """The agent's number of it; 0: none."""
+    task: int
 
 
 class LockWait(NamedTuple):
@@ -176,5 +177,6 @@ class OpenLockWaits:
             event.type,
             event.context,
             self._spans.row(event.span),
+            event.task,
         )
         return event

@@ -33,6 +33,8 @@ class _Span:
     row: int = -1
     """In the segment being written; -1: it has not been needed there."""
     attributes: dict[str, str] | None = None
+    task: int = 0
+    """That entered it; 0: none."""
 
 
 class Spans:
@@ -67,9 +69,16 @@ class Spans:
         self._unknown[number] = True
 
     def begin(
-        self, number: int, parent: int, thread: ThreadRow, interpreter: int, start: int, name: str
+        self,
+        number: int,
+        parent: int,
+        thread: ThreadRow,
+        interpreter: int,
+        start: int,
+        name: str,
+        task: int = 0,
     ) -> None:
-        span = _Span(thread, interpreter, start, name, self._spans.get(parent))
+        span = _Span(thread, interpreter, start, name, self._spans.get(parent), task=task)
         self._forget(number)
         self._spans[number] = span
         self._write(span)
@@ -125,7 +134,7 @@ class Spans:
         above = -1 if span.above is None else span.above.row
         thread = span.thread.row(span.interpreter)
         start = span.start - segment.origin
-        span.row = segment.writer.append("spans", thread, start, span.name, above)
+        span.row = segment.writer.append("spans", thread, start, span.name, above, span.task)
         if span.end is not None:  # before this segment began, as the one before it says
             segment.writer.append("span_ends", span.row, 0)
         for key, value in (span.attributes or {}).items():

@@ -134,6 +134,8 @@ TABLES: tuple[Table, ...] = (
             _time("start_ns", ascending=True),
             Column("name", TEXT),
             Column("parent", "i32", default=-1, refers="spans"),
+            # In which it was entered, as in samples.
+            Column("task", "u64", default=0),
         ),
     ),
     # Ends come later, one for each span: too many to be updates of the rows above.
@@ -171,6 +173,8 @@ TABLES: tuple[Table, ...] = (
             Column("type", "u8", high=PREEXISTING),
             Column("context", "i32", refers="contexts"),
             Column("span", "i32", default=-1, refers="spans"),
+            # As in samples.
+            Column("task", "u64", default=0),
         ),
     ),
     Table(
@@ -454,6 +458,8 @@ TABLES: tuple[Table, ...] = (
             Column("waker", "u64", default=0),
             Column("woken", "u8", default=0, high=WOKEN_THREAD),
             Column("context", "i32", default=-1, refers="contexts"),
+            # The address of what its innermost coroutine is a method of; 0: unknown.
+            Column("object", "u64", default=0),
         ),
     ),
     Table(
@@ -552,6 +558,33 @@ TABLES: tuple[Table, ...] = (
             Column("tid", "u32"),
             Column("number", "u64"),
             Column("words", TEXT),
+        ),
+    ),
+    # Who made tasks ready that had been suspended for long, with the stack of its thread.
+    Table(
+        "task_resumptions",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("task", "u64"),
+            Column("waker", "u64", default=0),
+            Column("woken", "u8", default=0, high=WOKEN_THREAD),
+            # How long before this the thread had done so last; -1: unknown.
+            _time("since_ns", default=-1),
+            # What it had run for an executor.
+            Column("function", "i32", default=-1, refers="functions"),
+            Column("context", "i32", default=-1, refers="contexts"),
+        ),
+    ),
+    # From when on a task was awaited by which one, and in which of its coroutines.
+    Table(
+        "task_awaiters",
+        (
+            Column("process", "u32", refers="processes"),
+            _time("time", ascending=True),
+            Column("task", "u64"),
+            Column("awaiter", "u64"),
+            Column("context", "i32", default=-1, refers="contexts"),
         ),
     ),
 )

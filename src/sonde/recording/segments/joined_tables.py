@@ -232,6 +232,9 @@ class JoinedTables:
         self._tasks.add(part.tasks, start, process, function)
         self._append("task_times", part.task_times, start, process=process)
         self._append("task_waits", part.task_waits, start, thread=thread, context=context)
+        pointed = {"thread": thread, "function": function, "context": context}
+        self._append("task_resumptions", part.task_resumptions, start, **pointed)
+        self._append("task_awaiters", part.task_awaiters, start, process=process, context=context)
         for name in ("task_steps", "loop_times", "loop_lags"):
             self._append(name, getattr(part, name), start, thread=thread)
 

@@ -42,6 +42,7 @@ class SpanJoin:
         self._thread: list[NDArray[np.uint32]] = []
         self._start: list[Ints] = []
         self._end: list[Ints] = []
+        self._task: list[NDArray[np.uint64]] = []
         self._names: list[str] = []
         self._parent: list[NDArray[np.int32]] = []
         self._attributes: list[dict[str, str]] = []
@@ -78,6 +79,7 @@ class SpanJoin:
         self._thread.append(whose[new].astype(np.uint32))
         self._start.append(seen[new])
         self._end.append(end[new])
+        self._task.append(spans.task[new])
         self._names += [spans.name[row] for row in new.tolist()]
         self._attributes += [spans.attributes[row] for row in new.tolist()]
         self._parent.append(places[spans.parent[new]].astype(np.int32))
@@ -103,4 +105,5 @@ class SpanJoin:
             self._names,
             np.concatenate(self._parent),
             self._attributes,
+            np.concatenate(self._task),
         )

@@ -40,6 +40,8 @@ def alone(part: Recording) -> Recording:
         task_times=_from_the_start(part.task_times),
         task_waits=_from_the_start(part.task_waits),
         task_steps=_from_the_start(part.task_steps),
+        task_resumptions=_from_the_start(part.task_resumptions),
+        task_awaiters=_from_the_start(part.task_awaiters),
         spans=span_join.alone(part.spans),
         pauses=Pauses(np.maximum(pauses.start_ns, 0), np.maximum(pauses.end_ns, 0)),
     )

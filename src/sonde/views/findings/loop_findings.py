@@ -8,8 +8,9 @@ import numpy as np
 
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.locks.contentions import contended
+from sonde.views.loops.lock_rows import loop_rows
 from sonde.views.loops.loop_lag import in_range
-from sonde.views.loops.loop_locks import function_of, loop_rows
+from sonde.views.loops.loop_locks import function_of
 from sonde.views.loops.loop_waits import NONE, activity, loop_pieces, task_of_steps
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import count, duration, percent

@@ -19,6 +19,7 @@ from sonde.model.trees.context_tree import ContextTree
 from sonde.recording.format.schema import VIRTUAL_TID
 from sonde.row_values import BUILT_IN, PREEXISTING, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
+from sonde.views.locks.lock_tasks import LockTasks
 from sonde.views.selecting.duration import duration_ns, pauses
 from sonde.views.selecting.profile import Function, identities
 from sonde.views.selecting.selection import Selection, threads_of
@@ -81,6 +82,11 @@ class Contended:
 
     def __len__(self) -> int:
         return len(self.found)
+
+    @cached_property
+    def tasks(self) -> LockTasks:
+        """In which each thread waited and released locks."""
+        return LockTasks(self.recording, self.found)
 
     @cached_property
     def chains(self) -> Chains:
@@ -177,6 +183,8 @@ class Contended:
             keep &= threads_of(self.recording, selection)[self.found.thread]
         if selection.span is not None:
             keep &= within(self.recording, selection.span)[self.span]
+        if selection.task is not None:
+            keep &= self.tasks.are_of(selection.task)
         if selection.start_ns is not None:
             keep &= self.found.end > selection.start_ns
         if selection.end_ns is not None:

@@ -176,7 +176,7 @@ def locks_of(
     locks = [
         _named(recording, found, sources, classes, key, places[n]) for key, n in numbers.items()
     ]
-    return codes[inverse], _distinguished(recording, locks)
+    return codes[inverse], distinguished(recording, locks)
 
 
 def _place(recording: Recording, context: int) -> tuple[int, int]:
@@ -241,7 +241,7 @@ def _gil(recording: Recording, found: Contentions, key: _Key) -> str:
     return f"GIL of interpreter {number}" if number else "GIL"
 
 
-def _distinguished(recording: Recording, locks: list[Lock]) -> list[Lock]:
+def distinguished(recording: Recording, locks: list[Lock]) -> list[Lock]:
     """Names that several locks would share get what distinguishes them."""
     details: tuple[Callable[[Lock], str], ...] = (
         lambda lock: f"pid {recording.processes[lock.process].pid}",

@@ -127,6 +127,8 @@ class Locks:
     """What owners of locks waited for themselves meanwhile."""
     loop_ns: int = 0
     """The part of the total that tasks waited for their event loops."""
+    task_ns: int = 0
+    """The part that tasks waited for asyncio's locks, queues and events, and for futures."""
     held_samples: int | None = None
     """The CPU samples behind `held_in_*` aspects; None: no such aspect was asked for."""
 
@@ -137,6 +139,7 @@ class Locks:
             "after_notification_ns": self.after_notification_ns,
             "unknown_ns": self.unknown_ns,
             "loop_ns": self.loop_ns,
+            "task_ns": self.task_ns,
             "count": self.count,
             "undecided": self.undecided,
             "by": list(self.by),
@@ -310,7 +313,8 @@ class _Aggregates:
         if aspect == "lock_class":
             return everything.lock_classes[1][everything.lock[contention]]
         if aspect.endswith("_task"):
-            return np.full(len(block), UNKNOWN)  # of event loops only
+            tasks = everything.tasks
+            return tasks.waiters(contention) if aspect[0] == "w" else tasks.owners(block)
         owner = aspect.startswith("owner")
         context = block.context if owner else found.context[contention]
         if aspect.endswith("_thread"):
@@ -414,6 +418,8 @@ class _Aggregates:
             return [{**function, "first_line": 0}] if aspect == "held_in_chain" else function
         if aspect.endswith("_thread"):
             return everything.thread_names[0][value]
+        if aspect.endswith("_task"):
+            return everything.tasks.names[value]
         if aspect.endswith("_function") or aspect in OWN:
             return everything.chains.functions[value].to_json()
         return everything.chains.to_json(value)

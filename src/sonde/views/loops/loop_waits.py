@@ -11,10 +11,10 @@ import numpy as np
 from sonde.row_values import RUNNING
 from sonde.views.loops.loop_lag import in_range
 from sonde.views.selecting.selection import Selection, threads_of
-from sonde.views.selecting.task_filter import keys
+from sonde.views.selecting.task_filter import keys, of_task, rows_of_tasks, tasks_called
 
 if TYPE_CHECKING:
-    from sonde.model.trees.context_tree import Ints
+    from sonde.model.trees.context_tree import Flags, Ints
     from sonde.recording.tables import Recording
     from sonde.recording.task_tables import TaskSteps, TaskWaits
 
@@ -65,6 +65,12 @@ class LoopPieces:
     def waiting_context(self) -> Ints:
         return np.append(self.recording.task_waits.context.astype(np.int64), NONE)[self.wait]
 
+    @property
+    def signals(self) -> Flags:
+        return np.zeros(len(self), dtype=bool)
+
+    after_notification = signals
+
     def by_samples(self) -> LoopPieces:
         """Each piece divided among what the step's samples show, in proportion to their time."""
         found = activity(self.recording, np.unique(self.step[self.step != NONE]))
@@ -92,14 +98,8 @@ def task_of_steps(recording: Recording) -> Ints:
 
 
 def _tasks_of(recording: Recording, table: TaskWaits | TaskSteps) -> Ints:
-    tasks = recording.tasks
-    if not len(tasks):
-        return np.full(len(table) + 1, NONE, dtype=np.int64)
-    own = keys(tasks.process, tasks.id)
-    order = np.argsort(own)
     wanted = keys(recording.threads.process[table.thread], table.task)
-    at = np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)
-    return np.append(np.where(own[order][at] == wanted, order[at], NONE), NONE)
+    return np.append(rows_of_tasks(recording, wanted), NONE)
 
 
 def loop_pieces(recording: Recording, selection: Selection) -> LoopPieces:
@@ -107,6 +107,8 @@ def loop_pieces(recording: Recording, selection: Selection) -> LoopPieces:
     waits, steps = recording.task_waits, recording.task_steps
     threads = threads_of(recording, selection)
     keep = threads[waits.thread] & (waits.ready_ns > 0) & in_range(waits.time, selection)
+    if selection.task is not None:
+        keep &= of_task(recording, waits.thread, waits.task, selection.task)
     columns: list[list[Ints]] = [[], [], []]
     for thread in np.unique(waits.thread[keep]).tolist():
         rows = np.flatnonzero(keep & (waits.thread == thread))
@@ -139,6 +141,10 @@ def _unwritten(recording: Recording, selection: Selection, written: int) -> int:
     chosen = threads_of(recording, replace(selection, thread=None))
     processes = np.unique(recording.threads.process[chosen])
     keep = np.isin(times.process, processes) & in_range(times.time, selection)
+    if selection.task is not None:
+        wanted = keys(recording.tasks.process, recording.tasks.id)
+        wanted = wanted[tasks_called(recording, selection.task)]
+        keep &= np.isin(keys(times.process, times.task), wanted)
     return max(int(times.ready_ns[keep].sum()) - written, 0)
 
 

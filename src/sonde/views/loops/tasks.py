@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
+from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.trees.context_tree import sums
-from sonde.row_values import CALLBACK, TASK, TASK_GROUP, WOKEN, WOKEN_TASK
+from sonde.row_values import CALLBACK, TASK, TASK_GROUP, WOKEN, WOKEN_TASK, WOKEN_THREAD
+from sonde.views.locks.contentions import contended
 from sonde.views.loops.loop_lag import Loop, in_range, loops_of
+from sonde.views.loops.task_locks import NUMBER, task_wait_table
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection, threads_of
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
 
-KINDS = {TASK: "task", CALLBACK: "callback", TASK_GROUP: "tasks"}
+ROW_KINDS = {TASK: "task", CALLBACK: "callback", TASK_GROUP: "tasks"}
 
 Frames = list[dict[str, Any]]
 
@@ -34,14 +37,27 @@ class Await:
     suspended_ns: int
     count: int | None
     kind: str
+    """Of WOKEN; of a lock or the like that another task or thread released or filled, its kind."""
     waker: int | None
+    by: Frames | None = None
+    """What the one who resumed it did then."""
+    thread: str | None = None
+    """The name of the other thread that resumed it."""
+    executed: Function | None = None
+    """What that thread had run for an executor."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "chain": self.chain,
             "suspended_ns": self.suspended_ns,
             "count": self.count,
-            "resumed_by": {"kind": self.kind, "task": self.waker, "chain": None},
+            "resumed_by": {
+                "kind": self.kind,
+                "task": self.waker,
+                "chain": self.by,
+                "thread": self.thread,
+                "function": None if self.executed is None else self.executed.to_json(),
+            },
         }
 
 
@@ -115,10 +131,10 @@ def tasks(
         raise UsageError("tasks are in no span; leave out --span, --attribute and --trace")
     rows = _rows(recording, selection)
     rows.sort(key=lambda row: (-row.ready_ns, -row.running_ns, -row.suspended_ns))
-    return Tasks(loops_of(recording, selection), rows[:top], _why_none(recording))
+    return Tasks(loops_of(recording, selection), rows[:top], why_none(recording))
 
 
-def _why_none(recording: Recording) -> str:
+def why_none(recording: Recording) -> str:
     what = recording.target.get("what")
     if "tasks" not in (what if isinstance(what, list) else []):
         return "No tasks were recorded; record them with: sonde run --what +tasks …"
@@ -160,11 +176,11 @@ def _rows(recording: Recording, selection: Selection) -> list[TaskRow]:
         function, kind = int(table.function[row]), int(table.kind[row])
         created, parent = int(table.created_ns[row]), int(table.parent[row])
         made = TaskRow(
-            kind=KINDS[kind],
+            kind=ROW_KINDS[kind],
             task=int(table.id[row]) if kind == TASK else None,
             name=table.name[row] if kind == TASK else None,
             process=recording.processes[int(table.process[row])].pid,
-            coroutine=_function(recording, function) if function >= 0 else None,
+            coroutine=function_at(recording, function) if function >= 0 else None,
             parent=parent or None,
             created_ns=None if created == -1 else max(created, 0),
             ended_ns=int(last[row]) if ended[row] else None,
@@ -187,7 +203,7 @@ def _places(own: Ints, order: Ints, wanted: Ints) -> Ints:
     return np.where(sorted_[at] == wanted, order[at], -1)
 
 
-def _function(recording: Recording, row: int) -> Function:
+def function_at(recording: Recording, row: int) -> Function:
     table = recording.functions
     return Function(table.name[row], table.file[row], int(table.line[row]), table.runtime[row])
 
@@ -201,21 +217,42 @@ def _awaits(
     process = recording.threads.process[waits.thread]
     place = _places(own, order, keys(process, waits.task))
     keep = in_range(waits.time, selection) & (place >= 0) & (waits.suspended_ns > 0)
-    grouped: dict[tuple[int, int, int, int], list[int]] = {}
-    columns = (place, waits.context, waits.woken, waits.waker, waits.suspended_ns)
-    for row, context, woken, waker, ns in zip(*(c[keep].tolist() for c in columns), strict=True):
-        key = (row, context, woken, waker if woken == WOKEN_TASK else 0)
+    table, resumed = task_wait_table(recording), recording.task_resumptions
+    by = [
+        np.append(column.astype(np.int64), -1)[table.resumption]
+        for column in (resumed.context, resumed.thread, resumed.function)
+    ]
+    other = (waits.woken == WOKEN_TASK) | (waits.woken == WOKEN_THREAD)
+    kind = np.where(other & (table.kind != NUMBER["future"]), table.kind, -1)
+    waker = np.where(waits.woken == WOKEN_TASK, waits.waker, 0)
+    elsewhere = np.where(by[1] == waits.thread, -1, by[1])
+    grouped: dict[tuple[int, ...], list[int]] = {}
+    columns = (place, waits.context, waits.woken, kind, waker, by[0], elsewhere, by[2])
+    lengths = waits.suspended_ns[keep].tolist()
+    for key, ns in zip(
+        zip(*(c[keep].tolist() for c in columns), strict=True), lengths, strict=True
+    ):
         total = grouped.setdefault(key, [0, 0])
         total[0] += ns
         total[1] += 1
     found: dict[int, list[Await]] = {}
-    chains: dict[int, Frames] = {}
-    for (row, context, woken, waker), (ns, count) in grouped.items():
-        if context >= 0 and context not in chains:
-            chains[context] = frames(recording, context)
-        kind = WOKEN[woken] if woken < len(WOKEN) else WOKEN[0]
-        chain = chains[context] if context >= 0 else None
-        found.setdefault(row, []).append(Await(chain, ns, count, kind, waker or None))
+    chains: dict[int, Frames | None] = {-1: None}
+    threads = contended(recording).thread_names
+    for (row, context, woken, what, task, act, thread, executed), (ns, count) in grouped.items():
+        for node in (context, act):
+            if node not in chains:
+                chains[node] = frames(recording, node)
+        made = Await(
+            chains[context],
+            ns,
+            count,
+            KINDS[what] if what >= 0 else WOKEN[woken] if woken < len(WOKEN) else WOKEN[0],
+            task or None,
+            chains[act],
+            threads[0][threads[1][thread]] if thread >= 0 else None,
+            function_at(recording, executed) if executed >= 0 else None,
+        )
+        found.setdefault(row, []).append(made)
     return found
 
 

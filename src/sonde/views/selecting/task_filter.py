@@ -11,7 +11,7 @@ from sonde.row_values import TASK
 from sonde.views.selecting.formatting import some
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from sonde.model.trees.context_tree import Flags, Ints
     from sonde.recording.tables import Recording
@@ -51,10 +51,29 @@ def tasks_called(recording: Recording, wanted: str) -> Flags:
     return found
 
 
+def rows_of_tasks(recording: Recording, wanted: Ints) -> Ints:
+    """The rows of the tasks with these keys; -1: none."""
+    table = recording.tasks
+    if not len(table):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    own = keys(table.process, table.id)
+    order = np.argsort(own)
+    at = np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)
+    found: Ints = np.where(own[order][at] == wanted, order[at], -1)
+    return found
+
+
+def of_task(
+    recording: Recording, thread: NDArray[np.uint32], task: NDArray[np.uint64], wanted: str
+) -> Flags:
+    """Which rows are of a task that is called so."""
+    table = recording.tasks
+    chosen = keys(table.process, table.id)[tasks_called(recording, wanted)]
+    flags: Flags = np.isin(keys(recording.threads.process[thread], task), chosen)
+    return flags
+
+
 def in_task(recording: Recording, rows: Ints, wanted: str) -> Flags:
     """Which of these samples were taken in a task that is called so."""
-    table, samples = recording.tasks, recording.samples
-    chosen = keys(table.process, table.id)[tasks_called(recording, wanted)]
-    process = recording.threads.process[samples.thread[rows]]
-    flags: Flags = np.isin(keys(process, samples.task[rows]), chosen)
-    return flags
+    samples = recording.samples
+    return of_task(recording, samples.thread[rows], samples.task[rows], wanted)

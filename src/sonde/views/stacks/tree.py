@@ -101,7 +101,8 @@ def _while_held(
     recording: Recording, selection: Selection | None, lock: str, *, merge_lines: bool
 ) -> Profile:
     from sonde.views.locks.while_held import profile_while_held
-    from sonde.views.loops.loop_locks import KIND, profile_while_loop_held
+    from sonde.views.loops.lock_rows import KIND
+    from sonde.views.loops.loop_locks import profile_while_loop_held
     from sonde.views.selecting.selection import Selection
 
     chosen = selection or Selection("wall")

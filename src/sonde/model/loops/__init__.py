@@ -1,0 +1,1 @@
+"""What suspended tasks wait for."""
