@@ -54,7 +54,7 @@ def test_a_part_waits_for_the_span_it_belongs_to(process: Process) -> None:
         process.begin(8, 10, parent=7)
     process.begin(7, 5)
     process.begin(8, 10, parent=7)
-    assert process.written.of("spans") == [(0, 5, "span 7", -1), (0, 10, "span 8", 0)]
+    assert process.written.of("spans") == [(0, 5, "span 7", -1, 0), (0, 10, "span 8", 0, 0)]
 
 
 def test_attributes_are_repeated_with_their_span_in_the_next_segment(process: Process) -> None:
@@ -81,7 +81,7 @@ def test_what_belongs_to_a_span_of_long_ago_does_not_wait_for_it(
     process.begin(11, KEEP_NS + 100, parent=3)
     process.spans.check(2)
     process.spans.set(2, "late", "yes")
-    assert process.written.of("spans")[-1] == (0, KEEP_NS + 100, "span 11", -1)
+    assert process.written.of("spans")[-1] == (0, KEEP_NS + 100, "span 11", -1, 0)
     assert process.written.of("span_attributes") == []
     with pytest.raises(UnknownSpanError):
         process.spans.check(1)  # more than are remembered ended since
