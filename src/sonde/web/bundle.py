@@ -25,7 +25,7 @@ from sonde.model.trees.context_tree import ContextTree, Merged
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
-from sonde.views.loops.loop_locks import KIND
+from sonde.views.loops.lock_rows import KIND
 from sonde.views.objects.sampled import sampled
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.views.locks.contentions import contended
+from sonde.views.loops.lock_rows import KIND
 from sonde.views.loops.loop_lag import loops_of
-from sonde.views.loops.loop_locks import KIND
 from sonde.views.loops.loop_waits import NONE, loop_pieces
 from sonde.views.selecting.profile import identities
 from sonde.views.selecting.selection import Selection
