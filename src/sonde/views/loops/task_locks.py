@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sonde.model.locks.asyncio_locks import OWNED, AwaitedKinds
 from sonde.model.locks.lock_kinds import KINDS
-from sonde.model.loops.awaited import OWNED, AwaitedKinds
 from sonde.row_values import WOKEN_TASK, WOKEN_THREAD
 from sonde.views.locks.lock_classes import LockClasses
 from sonde.views.locks.lock_identity import Lock, distinguished

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.model.loops.awaited import AwaitedKinds, Place
+from sonde.model.locks.asyncio_locks import AwaitedKinds, Place
 
 LOCKS = "/usr/lib/python3.12/asyncio/locks.py"
 QUEUES = "/usr/lib/python3.12/asyncio/queues.py"

@@ -1,1 +1,0 @@
-"""What suspended tasks wait for."""
