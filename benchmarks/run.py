@@ -6,8 +6,8 @@
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
                                         locks contended counting flow objects created
                                         memory-peers heap open disk recorder page attach top cycles
-                                        hotspot hotspot-locks continuous fleet slower calls chained
-                                        partial walks scale threads steal;
+                                        hotspot hotspot-locks java-spans continuous fleet slower
+                                        calls chained partial walks scale threads steal;
                                         and long ones: calls-versions calls-table agreement truth
                                         intervals
     benchmarks/run.py --write           write benchmarks/results and the pages made of it
@@ -53,6 +53,7 @@ from cost import (
     hotspot,
     hotspot_locks,
     intervals,
+    java_spans,
     locks,
     memory_peers,
     objects,
@@ -96,6 +97,7 @@ PARTS = (
     "cycles",
     "hotspot",
     "hotspot-locks",
+    "java-spans",
     "continuous",
     "fleet",
     "slower",
@@ -277,6 +279,9 @@ class Bench:
 
     def hotspot_locks(self, section: Section) -> None:
         hotspot_locks.report(section, self.quick)
+
+    def java_spans(self, section: Section) -> None:
+        java_spans.report(section, self.quick)
 
     def continuous(self, section: Section) -> None:
         continuous.report(section, self.main, 30 if self.quick else 1200, self.scratch)

@@ -20,6 +20,15 @@ PACKAGES = {
     "h2": ("libh2-java",),
     "lucene": ("liblucene4.10-java",),
     "tomcat": ("libtomcat10-java", "libtomcat10-embed-java"),
+    "fop": (
+        "libfop-java",
+        "libfontbox2-java",
+        "libxmlgraphics-commons-java",
+        "libbatik-java",
+        "libcommons-io-java",
+        "libcommons-logging-java",
+    ),
+    "xalan": ("libxalan2-java", "libxerces2-java"),
 }
 
 

@@ -31,9 +31,12 @@ def homes() -> dict[Path, str]:
     return jdks.found()
 
 
-def compiled(home: Path, name: str, folder: Path) -> Path:
+def compiled(home: Path, name: str, folder: Path, *libraries: Path) -> Path:
     """The folder with the classes of that program."""
-    subprocess.run([home / "bin" / "javac", "-d", folder, SOURCES / f"{name}.java"], check=True)
+    path = ["-cp", ":".join(map(str, libraries))] if libraries else []
+    subprocess.run(
+        [home / "bin" / "javac", *path, "-d", folder, SOURCES / f"{name}.java"], check=True
+    )
     return folder
 
 

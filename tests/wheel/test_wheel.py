@@ -147,6 +147,7 @@ def test_the_sdist_builds_with_this_machine_s_compiler(wheel: Path, tmp_path: Pa
         names = set(archive.namelist())
     assert {f"sonde/agents/libsonde-cpython-{newest}.so", "sonde/web/page.html"} <= names
     assert "sonde/agents/libsonde-preload.so" in names
+    assert {"sonde/agents/sonde-api.jar", "sonde/include/sonde.h"} <= names
 
 
 LOADER = """

@@ -10,7 +10,6 @@
 #include "hotspot/names/types.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"
-#include "hotspot/walk/thread_span.h"
 #include "hotspot/walk/walk.h"
 
 #include <errno.h>
@@ -75,8 +74,7 @@ static bool write_value(sonde_thread *me, JNIEnv *env, const sonde_probe_order *
     }
     out.rec.flags = stack.flags;
     out.time = sonde_now();
-    const void *record;
-    out.span = sonde_vm_thread(&record) ? sonde_thread_span(me, record) : 0;
+    out.span = stack.span;
     return out.type && sonde_write_probe(me, depth, &out);
 }
 

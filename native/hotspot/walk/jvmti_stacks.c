@@ -8,6 +8,7 @@
 #include "hotspot/vm/code_cache.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/java_word.h"
+#include "hotspot/walk/thread_span.h"
 
 #include <string.h>
 
@@ -19,6 +20,9 @@ _Static_assert(sizeof((sonde_thread *)0)->scratch >= MAX_FRAMES * sizeof(jvmtiFr
 
 uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde_event *event)
 {
+    const void *record;
+    if (!thread)
+        event->span = sonde_thread_span(to, sonde_vm_thread(&record) ? record : NULL);
     jvmtiFrameInfo *frames = (jvmtiFrameInfo *)to->scratch;
     jint count = 0;
     if ((*jvmti)->GetStackTrace(jvmti, thread, 0, MAX_FRAMES, frames, &count))

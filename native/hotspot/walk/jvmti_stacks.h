@@ -7,7 +7,7 @@
 #include <jvmti.h>
 
 // The stack of a Java thread by JVMTI, NULL: the calling one, which is in a callback or a native
-// method. The depth; in `event` the flags.
+// method. The depth; in `event` the flags and, of the calling one, the span.
 uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde_event *event);
 
 // The stack of the calling thread, which is somewhere inside of the VM: `frame` is that of a

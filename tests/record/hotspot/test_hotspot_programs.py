@@ -65,7 +65,12 @@ def check(recording: Recording, *names: str) -> None:
 
 @pytest.mark.parametrize(
     ("library", "program", "package"),
-    [("h2", "Database", "org.h2."), ("lucene", "Search", "org.apache.lucene.")],
+    [
+        ("h2", "Database", "org.h2."),
+        ("lucene", "Search", "org.apache.lucene."),
+        ("fop", "Typeset", "org.apache.fop."),
+        ("xalan", "Transform", "org.apache.xalan."),
+    ],
 )
 def test_a_library_does_its_work(
     jdk: Jdk, of: ClassPath, keep: Keep, library: str, program: str, package: str

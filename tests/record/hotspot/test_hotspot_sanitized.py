@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from java import Jdk, compiled
-from launching import TESTS, clean_environment
+from java import Jdk, class_path, compiled
+from launching import TARGETS, TESTS, clean_environment
 from sanitizing import ROOT, built, reports, runtime
 from shared import run_folder
+from sonde.record.system.native_libraries import java_api
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 
@@ -114,3 +115,23 @@ def test_entered_and_left_under_load(
                 target.kill()
     _clean(err)
     assert (target.returncode, out, err) == (0, "over\n", "")
+
+
+@pytest.mark.parametrize("program", ["Crowded", "Spans"])
+def test_spans_of_the_program(
+    jdk: Jdk, sanitized: Path, keep: Keep, tmp_path_factory: pytest.TempPathFactory, program: str
+) -> None:
+    """Many threads that state spans, and virtual ones; texts of all kinds."""
+    jar = sanitized / "sonde" / "agents" / "sonde-api.jar"
+    into = run_folder(tmp_path_factory) / f"java-api-{program}"
+    classes = compiled(TARGETS / "java_api" / f"{program}.java", into, [java_api()])
+    options = ["virtual"] if jdk.major >= 21 else []
+    command = [jdk.java, "-cp", class_path(classes, jar), program, *options]
+    path = keep("sanitized")
+    what = ["--what", "cpu,locks,waits", "--rate", "5000"]
+    done = _sonde(sanitized, "run", "-o", path, *what, "--", *command, LD_PRELOAD=runtime())
+    _clean(done.stderr)
+    assert done.returncode == 0, done.stderr[-3000:]
+    recording = read(path)
+    assert recording.quality["garbled_rings"] == 0
+    assert len(recording.spans) >= 10

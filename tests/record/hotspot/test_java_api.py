@@ -15,7 +15,7 @@ import jars
 from attaching import attached, until
 from java import Jdk, class_path, compiled
 from launching import SONDE, TARGETS, TESTS, TIMEOUT_S, Run, clean_environment, must_run, sonde
-from serving import Load
+from serving import CLIENTS, Load
 from shared import run_folder
 from sonde.record.system.native_libraries import c_include, java_api
 from sonde.recording.reader import read
@@ -31,6 +31,7 @@ EXAMPLES = TESTS.parent / "examples"
 RATE = "2000"
 PERIOD = 500_000
 JAVA_8 = 52
+TRACE = "0af7651916cd43dd8448eb211c80319c"
 FIRST_WITH_VIRTUAL_THREADS = 21
 # The first whose record of a thread shows a handler which virtual thread runs.
 FIRST_WITH_NUMBERS = 24
@@ -172,6 +173,33 @@ def test_reports_select_by_span(recorded: Run) -> None:
     assert of_name["total"] > 0
 
 
+def test_exports_have_the_spans(recorded: Run, tmp_path: Path) -> None:
+    path = str(recorded.path)
+    of_trace = json.loads(sonde("report", path, "flat", "--trace", TRACE, "--json").stdout)
+    of_name = json.loads(sonde("report", path, "flat", "--span", "whole", "--json").stdout)
+    assert of_trace == of_name
+    for to, has in (("perfetto", b"outer"), ("otlp", bytes.fromhex(TRACE))):
+        out = tmp_path / to
+        assert sonde("export", path, "--to", to, "-o", out).returncode == 0
+        assert has in out.read_bytes()
+
+
+def test_a_lock_that_is_acquired_in_a_span(
+    jdk: Jdk, keep: Keep, classes: Callable[..., str]
+) -> None:
+    """Samples of acquisitions have the span, too."""
+    run = must_run(
+        keep("acquired"),
+        [jdk.java, "-cp", classes("Crowded"), "Crowded"],
+        "--what", "cpu,lock-activity", "--lock-activity-in", "Crowded",
+        "--lock-activity-every", "1",
+    )  # fmt: skip
+    recording = run.recording
+    names = [recording.spans.name[i] for i in recording.lock_samples.span if i >= 0]
+    # A span that found no room is not recorded: then the acquisition is in the one around it.
+    assert "inner" in names
+
+
 def test_many_threads_and_the_profile(jdk: Jdk, keep: Keep, classes: Callable[..., str]) -> None:
     run = must_run(
         keep("crowded"),
@@ -268,17 +296,18 @@ def test_tomcat_has_a_span_for_each_request(
     assert load.failed == []
     found = {row.name: row for row in spans(run.recording).rows}
     request, work = found["GET /*"], found["sum"]
-    assert request.count > 50
+    assert request.count > 10
     assert request.cpu_ns >= work.cpu_ns > 0
-    known = parents(run.recording)
-    assert known["sum"] == "GET /*"
+    # The last ones had not got their names yet when the recording ended.
+    assert parents(run.recording)["sum"] in ("GET /*", "GET")
     # Requests that had begun when the session did are in no span, and the pause is no work.
     summed, inside = (
         sum(row.total_ns for row in found.rows if row.function.name == "SpannedWeb.sum")
         for found in (flat(run.recording, which) for which in (Selection(), Selection(span="sum")))
     )
-    assert inside == pytest.approx(summed, rel=0.1)
-    assert work.cpu_ns >= inside
+    begun_before = 2 * CLIENTS * work.cpu_ns / work.count
+    assert inside <= min(summed, work.cpu_ns)
+    assert summed - inside <= 0.1 * summed + begun_before
     statuses = {attributes.get("status") for attributes in run.recording.spans.attributes}
     assert statuses <= {"200", None}
 

@@ -11,6 +11,15 @@ public final class Crowded {
     static volatile double sink;
     static final AtomicInteger recorded = new AtomicInteger();
 
+    static final Object[] locks = new Object[THREADS];
+
+    /** Of no other thread, and not for long. */
+    static void locked(int number) {
+        synchronized (locks[number]) {
+            sink = number;
+        }
+    }
+
     static void hotSpot() {
         double x = 1;
         for (int i = 0; i < 300; i++) {
@@ -24,6 +33,7 @@ public final class Crowded {
         for (int i = 0; i < ROUNDS; i++) {
             try (Span outer = Sonde.span("outer-" + number); Span inner = Sonde.span("inner")) {
                 hotSpot();
+                locked(number);
                 if (inner.isRecorded()) {
                     recorded.incrementAndGet();
                     inner.set("round", i);
@@ -47,6 +57,7 @@ public final class Crowded {
         List<Thread> all = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
             int number = i;
+            locks[i] = new Object();
             Thread thread = new Thread(() -> run(number));
             thread.start();
             all.add(thread);

@@ -53,6 +53,7 @@ public final class Spans {
 
     static void inOtherThreads() throws Exception {
         try (Span whole = Sonde.span("whole")) {
+            whole.set("trace_id", "0af7651916cd43dd8448eb211c80319c").set("span_id", "b7ad6b7169203331");
             Thread worker = new Thread(() -> {
                 try (Span part = whole.part("part")) {
                     burn("part", 60);
