@@ -7,7 +7,7 @@
                                         locks contended counting flow objects created
                                         memory-peers heap open disk recorder page attach top cycles
                                         hotspot hotspot-locks java-spans continuous fleet slower
-                                        calls chained partial walks scale threads steal;
+                                        calls chained partial walks scale threads steal loops;
                                         and long ones: calls-versions calls-table agreement truth
                                         intervals
     benchmarks/run.py --write           write benchmarks/results and the pages made of it
@@ -55,6 +55,7 @@ from cost import (
     intervals,
     java_spans,
     locks,
+    loops,
     memory_peers,
     objects,
     opening,
@@ -108,6 +109,7 @@ PARTS = (
     "scale",
     "threads",
     "steal",
+    "loops",
 )
 # Long ones, and only when asked for.
 APART = ("truth", "intervals", "agreement", "calls-versions", "calls-table")
@@ -357,6 +359,12 @@ class Bench:
 
     def steal(self, section: Section) -> None:
         steal.report(section, self.scratch, self.quick)
+
+    def loops(self, section: Section) -> None:
+        envs = self.several()
+        for env in envs:
+            packages.add(env, loops.PACKAGES)
+        loops.report(section, envs, loops.Plan(4, 0.3) if self.quick else loops.Plan(12, 1.0))
 
 
 def options() -> argparse.Namespace:

@@ -1,6 +1,6 @@
 """A web service with FastAPI that answers slowly now and then: one handler blocks the event loop.
 
-Needs `pip install fastapi uvicorn`. Starts 20 customers in a second process, who ask for orders;
+Needs `pip install fastapi uvicorn`. Starts six customers in a second process, who ask for orders;
 one of them asks for all orders now and then. `--repaired` renders these in a thread.
 """
 
@@ -18,8 +18,8 @@ ORDERS = [
     {"order": n, "lines": [{"article": f"article {n + i}", "pieces": i} for i in range(1, 9)]}
     for n in range(2_000)
 ]
-CUSTOMERS = 20
-SECONDS = 5.0
+CUSTOMERS = 6
+SECONDS = 4.0
 
 
 def render(orders: list[dict[str, object]]) -> bytes:

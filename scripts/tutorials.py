@@ -26,6 +26,7 @@ PAGES = sorted(
         "first-profile",
         "find-a-lock-convoy",
         "find-a-memory-leak",
+        "find-what-blocks-an-event-loop",
         "compare-before-and-after",
     )
 )
