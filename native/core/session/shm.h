@@ -548,6 +548,12 @@ enum { // kinds of memory, as in the recording
     SONDE_MEMORY_UNKNOWN = 0,
     SONDE_MEMORY_POOL = 1, // of small objects
     SONDE_MEMORY_STACK = 2,
+    // 3 and 4 are the recorder's: a mapped file, any other. Of the Java heap:
+    SONDE_MEMORY_EDEN = 5,
+    SONDE_MEMORY_SURVIVOR = 6,
+    SONDE_MEMORY_OLD = 7,
+    SONDE_MEMORY_HUMONGOUS = 8, // regions of one large object
+    SONDE_MEMORY_HEAP = 9,      // it is not known of what kind
 };
 
 typedef struct {

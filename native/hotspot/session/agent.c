@@ -17,6 +17,7 @@
 #include "hotspot/session/jvmti_events.h"
 #include "hotspot/session/polled_waits.h"
 #include "hotspot/vm/code_cache.h"
+#include "hotspot/vm/heap_memory.h"
 #include "hotspot/vm/method_entries.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
@@ -64,8 +65,8 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         watches_forks =
             pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
     error = sonde_events_start(env);
-    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk, NULL,
-                                 NULL};
+    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk,
+                                 sonde_hotspot_data, NULL};
     sonde_arm arm;
     sonde_methods_forget();
     if (!error)
@@ -79,6 +80,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     sonde_vm_code_prepare();
     sonde_records_prepare();
     sonde_method_entries_prepare();
+    sonde_heap_memory_prepare();
     sonde_events_report_names(env);
     // Without them the rest is recorded all the same, and the recorder reports what is missing.
     if (arm.sampler == SONDE_SAMPLER_CPU_TIMER)

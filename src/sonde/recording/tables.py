@@ -334,8 +334,9 @@ class Events:
         return len(self.name)
 
 
-MEMORY = ("", "pool", "stack", "file", "large")
-"""Kinds of memory: of small objects, of a thread's calls, of a mapped file, any other."""
+MEMORY = ("", "pool", "stack", "file", "large", "eden", "survivor", "old", "humongous", "heap")
+"""Kinds of memory: of small objects, of a thread's calls, of a mapped file, any other; the parts of
+a Java heap, and one of which no more is known."""
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,7 @@ TABLES: tuple[Table, ...] = (
             Column("span", "i32", default=-1, refers="spans"),
             # What it was about, where it was about data: 0, or the address and what lies there.
             Column("address", "u64", default=0),
-            Column("memory", "u8", default=0, high=4),
+            Column("memory", "u8", default=0, high=9),
             Column("type", "i32", default=-1, refers="types"),
             Column("offset", "i32", default=0),
         ),
