@@ -364,7 +364,8 @@ class Bench:
         envs = self.several()
         for env in envs:
             packages.add(env, loops.PACKAGES)
-        loops.report(section, envs, loops.Plan(4, 0.3) if self.quick else loops.Plan(12, 1.0))
+        plan = loops.Plan(4, 0.3) if self.quick else loops.Plan(12, 1.0)
+        loops.report(section, envs, plan, [env for v, env in self.envs.items() if v in SEVERAL])
 
 
 def options() -> argparse.Namespace:

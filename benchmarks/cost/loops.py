@@ -41,7 +41,9 @@ class Plan:
     seconds: float
 
 
-def report(section: Section, envs: list[Environment], plan: Plan) -> None:
+def report(
+    section: Section, envs: list[Environment], plan: Plan, looked: list[Environment]
+) -> None:
     lines: list[str] = []
     for env in envs:
         rows: list[list[str]] = []
@@ -57,7 +59,7 @@ def report(section: Section, envs: list[Environment], plan: Plan) -> None:
         head = ["program", "CPU of an operation", *CONDITIONS[1:], "yappi", "a callback", "blocks"]
         section.table(f"Tasks of event loops, Python {env.version}", head, rows)
     section.goals(lines)
-    _looks(section, envs)
+    _looks(section, looked)
 
 
 def _row(env: Environment, program: str, loop: str, plan: Plan, lines: list[str]) -> list[str]:
@@ -138,8 +140,8 @@ def _looks(section: Section, envs: list[Environment]) -> None:
         for name, command in commands.items():
             try:
                 rows.append([f"{name}, {env.version}", f"{cost_of(command).seconds:.2f}"])
-            except Exception as error:
-                rows.append([f"{name}, {env.version}", f"fails: {str(error)[:60]}"])
+            except RuntimeError:
+                rows.append([f"{name}, {env.version}", "ends with an error"])
         target.kill()
         target.communicate()
     section.table("One look at the tasks of a program that hangs", ["command", "seconds"], rows)
