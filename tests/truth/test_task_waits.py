@@ -20,6 +20,8 @@ from sonde.views.stacks.tree import Node, tree
 from truth.stacks import PROGRAMS
 
 ROUNDS = 2
+EDGES_NS = 10_000_000
+"""What beside other load passes between the program's own stamps and the edges of its waits."""
 SENT = ("event", "queue", "condition", "barrier")
 
 
@@ -56,10 +58,15 @@ def charged(run: Run) -> dict[str, dict[str, dict[str | None, int]]]:
 
 def check_waits(run: Run) -> None:
     found, told = charged(run), run.told["waited"]
+    ready: dict[str | None, int] = {}
+    for row in tasks(run.recording).rows:
+        ready[row.name] = ready.get(row.name, 0) + row.ready_ns
     for kind in ("lock", "semaphore", *SENT, "future"):
         for task, ns in told[kind].items():
-            if ns > ROUNDS * 1_000_000:
-                assert sum(found[kind][task].values()) == pytest.approx(ns, rel=0.02)
+            if ns > ROUNDS * 2_000_000:
+                # The program's own stamps have what passed until the task ran again.
+                slack = EDGES_NS + ready[task]
+                assert sum(found[kind][task].values()) == pytest.approx(ns, rel=0.02, abs=slack)
     for kind in ("lock", "semaphore"):
         for i in range(1, 4):
             owners = found[kind][f"{kind}-{i}"]
@@ -157,7 +164,7 @@ def test_a_logical_tree_has_tasks_below_those_that_await_them(recorded: Run) -> 
         for node in nodes
         if node.parent == acquired.id and node.name == WAITS_FOR_LOOP
     )
-    assert acquired.self_ns + waited == pytest.approx(told, rel=0.02)
+    assert acquired.self_ns + waited == pytest.approx(told, rel=0.02, abs=6 * EDGES_NS)
 
 
 def test_work_of_an_executor_is_in_the_logical_tree(recorded: Run) -> None:

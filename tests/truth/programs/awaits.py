@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 import time
 from typing import Any
 
@@ -101,17 +102,25 @@ async def barred() -> None:
 # ---- executors
 
 
-def work(ns: int) -> None:
-    spin(ns)
+def work(begin: threading.Event) -> None:
+    begin.wait()
+    spin(30_000_000)
+
+
+def begin_when_suspended() -> threading.Event:
+    """It is set by the loop's next callback, which comes when the calling task is suspended."""
+    begin = threading.Event()
+    asyncio.get_running_loop().call_soon(begin.set)
+    return begin
 
 
 async def offload() -> None:
     loop = asyncio.get_running_loop()
-    await waited("executor", loop.run_in_executor(None, work, 30_000_000))
+    await waited("executor", loop.run_in_executor(None, work, begin_when_suspended()))
 
 
 async def to_thread() -> None:
-    await waited("thread", asyncio.to_thread(work, 30_000_000))
+    await waited("thread", asyncio.to_thread(work, begin_when_suspended()))
 
 
 async def main(rounds: int) -> None:
