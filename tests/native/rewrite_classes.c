@@ -35,12 +35,12 @@ static void count_reason(const char *why)
     }
 }
 
-// Reports all calls and locks, and in methods that are not static also the object, besides a pass
+// Counts and reports all calls and locks, and in methods that are not static also the object, besides a pass
 // before every tenth instruction.
 static bool choose(void *context, const sonde_class_method *method, sonde_method_edit *edit)
 {
     (void)context;
-    edit->calls = true;
+    edit->calls = edit->counted = true;
     edit->number = (uint32_t)methods++;
     sonde_lock_places(method, edit);
     places += edit->insertion_count;

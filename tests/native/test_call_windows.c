@@ -39,6 +39,12 @@ static const sonde_rec *next(const memory *m, uint32_t index)
     return rec->kind == SONDE_REC_PAD ? next(m, index) : rec;
 }
 
+// As the runtime of two kinds of windows does.
+static void open_next(sonde_thread *thread)
+{
+    sonde_window_open(thread, sonde_window_shows_all(&thread->window));
+}
+
 // ---- which calls
 
 enum { FIRST = 4 }; // calls, which no window of four is over before
@@ -53,7 +59,7 @@ static kind *fill(sonde_thread *thread, kind *python, kind *all)
 {
     sonde_event event = {0};
     uint32_t taken = 0, call = 0, last = 0;
-    sonde_window_open(thread);
+    open_next(thread);
     kind *of = thread->window.all ? all : python;
     for (bool over = false; !over;) {
         call++;
@@ -130,7 +136,7 @@ static void windows_of_all_calls_have_a_stride(void)
     for (uint32_t stride = 1; stride <= 6; stride++) {
         memory m = begin(stride, 4, 1);
         sonde_thread *thread = sonde_enter();
-        sonde_window_open(thread); // the first shows all
+        open_next(thread); // the first shows all
         CHECK(thread->window.all);
         CHECK_EQUAL(thread->window.stride, 1);
         CHECK_EQUAL(thread->window.left, 4 * (stride < 4 ? stride : 4));
@@ -156,7 +162,7 @@ static uint64_t reported_duration(memory *m, sonde_thread *thread)
 {
     sonde_event event = {0};
     uint64_t began = sonde_now(), cpu = sonde_thread_cpu();
-    sonde_window_open(thread);
+    open_next(thread);
     for (int call = 0; call < 2; call++) {
         burn(PROGRAM);
         CHECK(sonde_window_counts(&thread->window));
@@ -192,7 +198,7 @@ static void what_reporting_took_is_not_believed_beyond_reason(void)
 {
     memory m = begin(1, 1, 1);
     sonde_thread *thread = sonde_enter();
-    sonde_window_open(thread);
+    open_next(thread);
     atomic_store(&thread->window.cut, thread->window.cpu + 4000);
     thread->window.reporting_tsc = INT64_MAX / 2;
     thread->window.ns_per_tsc = 0.5;
@@ -203,14 +209,14 @@ static void what_reporting_took_is_not_believed_beyond_reason(void)
     static const int64_t estimates[] = {2000, INT64_MAX / 2};
     static const uint64_t left[] = {3000, 2000};
     for (int i = 0; i < 2; i++) {
-        sonde_window_open(thread);
+        open_next(thread);
         atomic_store(&thread->window.cut, thread->window.cpu + 4000);
         thread->window.reporting_tsc = estimates[i];
         thread->window.ns_per_tsc = 0.5;
         sonde_window_cut(thread);
         CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, left[i]);
     }
-    sonde_window_open(thread); // nor that the calls took less than they can
+    open_next(thread); // nor that the calls took less than they can
     atomic_store(&thread->window.cut, thread->window.cpu + 4000);
     thread->window.min_tsc = UINT64_MAX / 2;
     sonde_window_cut(thread);
@@ -223,7 +229,7 @@ static void what_reporting_took_is_not_believed_beyond_reason(void)
 static void two_calls(sonde_thread *thread, uint64_t ns)
 {
     sonde_event event = {0};
-    sonde_window_open(thread);
+    open_next(thread);
     sonde_window_begins(&thread->window, __rdtsc());
     for (int call = 0; call < 2; call++) {
         burn(ns);
@@ -282,7 +288,7 @@ static void one_that_does_not_ask_ends_when_another_thread_says(void)
     burn(5000000);
     do {
         CHECK(come_to_not_asking(&m, thread));
-        sonde_window_open(thread);
+        open_next(thread);
     } while (thread->window.asks);
     uint64_t lasts = __rdtsc() - thread->window.tsc;
     sonde_window_cut_by_another(thread);
@@ -305,7 +311,7 @@ static bool read_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
 {
     uint64_t began = sonde_now(), cpu = sonde_thread_cpu();
     sonde_event event = {0};
-    sonde_window_open(thread);
+    open_next(thread);
     burn(OURS); // the handler ends, and the first call comes
     sonde_window_begins(&thread->window, __rdtsc());
     for (int call = 0; call < 2; call++) {
@@ -353,7 +359,7 @@ static void warms_up_before_it_counts(void)
         sonde_event event = {0};
         while (next(&m, index_of(thread)))
             ;
-        sonde_window_open(thread);
+        open_next(thread);
         sonde_window_begins(window, __rdtsc());
         sonde_window_warm_up(window);
         CHECK(!sonde_window_is_warm(window, window->tsc, 0));
@@ -372,7 +378,7 @@ static void warms_up_before_it_counts(void)
     }
     CHECK(lasted > PROGRAM - SHORT && lasted < 2 * PROGRAM);
     // One whose first call came later than that is warm.
-    sonde_window_open(thread);
+    open_next(thread);
     burn(PROGRAM);
     sonde_window_begins(window, __rdtsc());
     sonde_window_warm_up(window);
@@ -389,7 +395,7 @@ static void counts_fewer_of_dense_calls_further_apart(void)
     sonde_window *window = &thread->window;
     for (int i = 0; i < 4; i++) {
         bool dense = i >= 2;
-        sonde_window_open(thread);
+        open_next(thread);
         sonde_window_begins(window, __rdtsc());
         sonde_window_warm_up(window);
         CHECK(!sonde_window_is_warm(window, window->tsc, dense ? 1000 : 0));
@@ -408,7 +414,7 @@ static void another_thread_records_when_it_was_cut(void)
 {
     memory m = begin(1, 8, 1);
     sonde_thread *thread = sonde_enter();
-    sonde_window_open(thread);
+    open_next(thread);
     CHECK(thread->window.asks);
     sonde_window_cut_by_another(thread);
     CHECK(atomic_load(&thread->window.cut) >= thread->window.cpu);
@@ -428,7 +434,7 @@ static void a_full_ring_is_counted(void)
     memory m = begin(1, 1 << 20, 1);
     sonde_thread *thread = sonde_enter();
     sonde_event event = {0};
-    sonde_window_open(thread);
+    open_next(thread);
     for (uint32_t i = 0; i < 1 << 16; i++) {
         *sonde_stack(thread) = i; // never the one before
         sonde_window_take(thread, 1, &event, __rdtsc());
@@ -488,7 +494,7 @@ static void knows_where_the_call_was_made(void)
     memory m = begin(1, 4, 0);
     sonde_thread *thread = sonde_enter();
     CHECK(thread);
-    sonde_window_open(thread);
+    open_next(thread);
     for (uint32_t same = 0; same < 2; same++) {
         sonde_stack(thread)[0] = 5ull << SONDE_INSTR_BITS | CALLEE;
         sonde_stack(thread)[1] = 6ull << SONDE_INSTR_BITS | CALLER;

@@ -103,13 +103,18 @@ SONDE_HOT static uint64_t cpu_since_asked(const sonde_window *window)
     return cpu + atomic_load(&least_asking);
 }
 
-SONDE_HOT void sonde_window_open(sonde_thread *thread)
+bool sonde_window_shows_all(const sonde_window *window)
+{
+    return window->number % (window->number < SONDE_ALL_AT_FIRST ? 2 : SONDE_ALL_EVERY) == 0;
+}
+
+SONDE_HOT void sonde_window_open(sonde_thread *thread, bool all)
 {
     sonde_window *window = &thread->window;
     sonde_header *header = sonde.header;
     uint32_t stride = atomic_load_explicit(&header->stride, memory_order_relaxed);
     uint32_t samples = atomic_load_explicit(&header->samples, memory_order_relaxed);
-    window->all = window->number % (window->number < SONDE_ALL_AT_FIRST ? 2 : SONDE_ALL_EVERY) == 0;
+    window->all = all;
     window->number++;
     window->begun = false;
     window->stride = stride ? (stride < SONDE_MAX_STRIDE ? stride : SONDE_MAX_STRIDE) : 1;
@@ -125,6 +130,8 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
     window->warm_tsc = window->cold_tsc = 0;
     window->cold_calls = 0;
     window->min_tsc = 0;
+    window->call_tsc = 0;
+    window->made = 0;
     window->interpreter = 0;
     atomic_store_explicit(&window->cut, 0, memory_order_relaxed);
     window->skip = window->step = first_skip(window, __rdtsc());
@@ -201,6 +208,8 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
     double reporting = ns_of(window, (double)window->reporting_tsc, passed);
     double least = ns_of(window, (double)window->min_tsc, passed);
     double others = lasted - own - ns_of(window, (double)window->cold_tsc, passed);
+    if (window->call_tsc > 0)
+        others = ns_of(window, window->call_tsc * (double)window->made, passed), reporting = 0;
     // Less than its calls take: another thread was on CPU while we thought that this one was.
     double net = others < least ? 0 : net_ns(others, reporting, least);
     thread->slot->agent_ns += own + reporting > 0 ? (uint64_t)(own + reporting) : 0;
@@ -298,6 +307,20 @@ SONDE_HOT bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t
     return true;
 }
 
+// Then what a window counts need not show how long it takes: calls that are further from each other
+// say more.
+#define PACED_COARSER 4
+
+SONDE_HOT void sonde_window_pace(sonde_window *window, double call_tsc)
+{
+    window->call_tsc = call_tsc;
+    window->made = 0;
+    window->left *= DENSE_FEWER;
+    if (window->stride <= SONDE_MAX_STRIDE / PACED_COARSER)
+        window->stride *= PACED_COARSER;
+    window->skip = window->step = first_skip(window, 0);
+}
+
 // When in the window a call that was seen at `tsc` was made.
 SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
 {
@@ -305,6 +328,8 @@ SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
         return UINT64_MAX;
     window->off_cpu_tsc = away_until(window, tsc);
     window->last_tsc = tsc;
+    if (window->call_tsc > 0)
+        return (uint64_t)(window->call_tsc * (double)window->made * window->ns_per_tsc);
     double since = (double)(tsc > window->tsc ? tsc - window->tsc : 0);
     since -= (double)(window->off_cpu_tsc + window->overhead_tsc + window->cold_tsc);
     double net =

@@ -33,7 +33,10 @@ void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
 // which adds little overhead to seeing them: up to so many times as many, and last as long.
 #define SONDE_ALL_FINER 4
 
-void sonde_window_open(sonde_thread *thread);
+// Whether the thread's next window is to show all calls.
+bool sonde_window_shows_all(const sonde_window *window);
+
+void sonde_window_open(sonde_thread *thread, bool all);
 
 // From `tsc` on calls are about to be seen.
 void sonde_window_begins(sonde_window *window, uint64_t tsc);
@@ -47,6 +50,11 @@ void sonde_window_warm_up(sonde_window *window);
 // Was this call made after that? It is not to be counted otherwise. `passed`: calls that were made
 // since this was last asked, and not asked about.
 bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t passed);
+
+// In a window that is warm now, calls follow each other at this distance of the processor's
+// counter: the runtime has measured it in the warm-up, undisturbed. From now on `made` is its count
+// of calls, and the time they take is known from it.
+void sonde_window_pace(sonde_window *window, double call_tsc);
 
 #define SONDE_MAX_STRIDE (1u << 16)
 

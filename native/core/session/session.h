@@ -57,6 +57,8 @@ typedef struct {
     uint32_t cold_calls;   // in which it made so many calls
     int64_t reporting_tsc; // that the runtime took to report calls, by estimate
     uint64_t min_tsc;      // that such calls take in any case
+    double call_tsc;       // from one call to the next, if it was measured before; else 0
+    uint64_t made;         // then: calls since, counted or not
     _Atomic uint64_t cut;  // by the same clock, when another thread ended it; 0: none did
 } sonde_window;
 

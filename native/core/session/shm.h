@@ -61,6 +61,8 @@ enum { // who takes the samples, sonde_arm.sampler
     SONDE_SAMPLER_CPU_TIMER = 5,  // SIGTRAP of timers on CPU clocks, each thread samples itself
 };
 
+#define SONDE_CALLS_WITHIN 1024
+
 typedef struct {
     uint32_t magic, protocol;
     uint32_t nslots, ring_size;
@@ -109,6 +111,9 @@ typedef struct {
     // The recorder's again: the package, class or method whose acquisitions are sampled.
     uint32_t lock_within_length;
     char lock_within[SONDE_LOCK_WITHIN];
+    // And of which packages and classes of Java calls are counted, a line each.
+    uint32_t calls_within_length;
+    char calls_within[SONDE_CALLS_WITHIN];
 } sonde_header;
 
 enum { // whether acquisitions of locks are sampled, sonde_header.lock_activity
@@ -143,6 +148,7 @@ enum {                       // whether calls are counted, sonde_header.calls
     SONDE_CALLS_COUNTED = 1,
     SONDE_CALLS_COMPILED = 5, // the interpreter compiles at run time
     SONDE_CALLS_FAILED = 6,
+    SONDE_CALLS_NOT_INSERTED = 7, // the JVM does not let classes be changed
 };
 
 typedef struct {

@@ -308,7 +308,7 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
         atomic_store(&owner, NULL);
         return;
     }
-    sonde_window_open(thread);
+    sonde_window_open(thread, sonde_window_shows_all(window));
     sonde_evaluate_by(here, on_first_frame);
 }
 

@@ -1,34 +1,30 @@
 #include "hotspot/instrument/call_class.h"
 
+#include "hotspot/instrument/class_maker.h"
+#include "hotspot/instrument/counting_methods.h"
 #include "hotspot/rewrite/inserted_calls.h"
 #include "hotspot/rewrite/instructions.h"
 
 // Of a version without stack maps.
 #define MAJOR 49u
-enum { ACC_PUBLIC = 0x0001, ACC_STATIC = 0x0008, ACC_FINAL = 0x0010, ACC_SUPER = 0x0020 };
-enum { ACC_NATIVE = 0x0100, ACC_SYNTHETIC = 0x1000 };
+enum { ACC_SUPER = 0x0020, ACC_SYNTHETIC = 0x1000 }; // of the class
 enum { OP_ICONST_0 = 0x03, OP_ILOAD_0 = 0x1a, OP_IINC = 0x84, OP_IFEQ = 0x99 };
 
 // What the methods about calls get with virtual threads, and what it is made of.
 static const char with_thread[] = "(IJ)V";
 
-typedef struct {
-    sonde_constant_pool pool;
-    sonde_output methods;
-    uint32_t count, self, code;
-} class_maker;
-
-static void add_native(class_maker *maker, const char *name, const char *descriptor)
+static void add_native(sonde_class_maker *maker, const char *name, const char *descriptor)
 {
-    sonde_append_u2(&maker->methods, ACC_PUBLIC | ACC_STATIC | ACC_NATIVE);
+    sonde_append_u2(&maker->methods,
+                    SONDE_ACCESS_PUBLIC | SONDE_ACCESS_STATIC | SONDE_ACCESS_NATIVE);
     sonde_append_u2(&maker->methods, sonde_pool_add_utf8(&maker->pool, name));
     sonde_append_u2(&maker->methods, sonde_pool_add_utf8(&maker->pool, descriptor));
     sonde_append_u2(&maker->methods, 0);
-    maker->count++;
+    maker->method_count++;
 }
 
 // name(number) calls name(number, Thread.currentThread().threadId()): the compilers know both.
-static void add_with_thread(class_maker *maker, const char *name)
+static void add_with_thread(sonde_class_maker *maker, const char *name)
 {
     sonde_constant_pool *pool = &maker->pool;
     uint32_t thread = sonde_pool_add_class(pool, "java/lang/Thread");
@@ -37,7 +33,7 @@ static void add_with_thread(class_maker *maker, const char *name)
     uint32_t native = sonde_pool_add_method(pool, maker->self, name, with_thread);
     static const uint32_t code_size = 11;
     sonde_output *to = &maker->methods;
-    sonde_append_u2(to, ACC_PUBLIC | ACC_STATIC);
+    sonde_append_u2(to, SONDE_ACCESS_PUBLIC | SONDE_ACCESS_STATIC);
     sonde_append_u2(to, sonde_pool_add_utf8(pool, name));
     sonde_append_u2(to, sonde_pool_add_utf8(pool, "(I)V"));
     sonde_append_u2(to, 1);
@@ -56,11 +52,11 @@ static void add_with_thread(class_maker *maker, const char *name)
     sonde_append_u1(to, SONDE_OP_RETURN);
     sonde_append_u2(to, 0); // exceptions
     sonde_append_u2(to, 0); // attributes
-    maker->count++;
+    maker->method_count++;
 }
 
 // Loops over calls that are not about any method, which show what a call costs.
-static void add_training(class_maker *maker, const char *name, const uint8_t *pattern)
+static void add_training(sonde_class_maker *maker, const char *name, const uint8_t *pattern)
 {
     sonde_constant_pool *pool = &maker->pool;
     uint32_t calls[SONDE_TRAINING_CALLS];
@@ -70,7 +66,7 @@ static void add_training(class_maker *maker, const char *name, const uint8_t *pa
     static const uint32_t body = 7, each = 4;
     uint32_t end = body + each * SONDE_TRAINING_CALLS, code_size = end + 4;
     sonde_output *to = &maker->methods;
-    sonde_append_u2(to, ACC_PUBLIC | ACC_STATIC);
+    sonde_append_u2(to, SONDE_ACCESS_PUBLIC | SONDE_ACCESS_STATIC);
     sonde_append_u2(to, sonde_pool_add_utf8(pool, name));
     sonde_append_u2(to, sonde_pool_add_utf8(pool, "(I)V"));
     sonde_append_u2(to, 1);
@@ -94,7 +90,7 @@ static void add_training(class_maker *maker, const char *name, const uint8_t *pa
     sonde_append_u1(to, SONDE_OP_RETURN);
     sonde_append_u2(to, 0); // exceptions
     sonde_append_u2(to, 0); // attributes
-    maker->count++;
+    maker->method_count++;
 }
 
 // All sequences of three entries and returns; and exceptions among them.
@@ -105,7 +101,7 @@ static const uint8_t throwing[SONDE_TRAINING_CALLS] = {
     SONDE_CALL_ENTER, SONDE_CALL_ENTER, SONDE_CALL_UNWIND, SONDE_CALL_CATCH,
     SONDE_CALL_ENTER, SONDE_CALL_LEAVE, SONDE_CALL_UNWIND, SONDE_CALL_CATCH};
 
-static void make(class_maker *maker, bool threads, sonde_output *to)
+static void make(sonde_class_maker *maker, bool threads, sonde_output *to)
 {
     static const uint8_t no_constants[2] = {0, 1};
     sonde_constant_pool *pool = &maker->pool;
@@ -113,7 +109,7 @@ static void make(class_maker *maker, bool threads, sonde_output *to)
     maker->self = sonde_pool_add_class(pool, SONDE_CALL_CLASS);
     maker->code = sonde_pool_add_utf8(pool, "Code");
     uint32_t super = sonde_pool_add_class(pool, "java/lang/Object");
-    for (uint32_t call = 0; call < SONDE_CALLS; call++) {
+    for (uint32_t call = 0; call < SONDE_CALL_COUNT; call++) {
         const sonde_call_target *target = &sonde_call_targets[call];
         bool of_calls = call <= SONDE_CALL_CATCH;
         if (of_calls && threads)
@@ -122,16 +118,18 @@ static void make(class_maker *maker, bool threads, sonde_output *to)
     }
     add_training(maker, SONDE_TRAINING_RETURNS, returning);
     add_training(maker, SONDE_TRAINING_EXCEPTIONS, throwing);
+    sonde_counting_methods_add(maker);
     sonde_append_u4(to, 0xcafebabe);
     sonde_append_u2(to, 0);
     sonde_append_u2(to, MAJOR);
     sonde_pool_append(pool, to);
-    sonde_append_u2(to, ACC_PUBLIC | ACC_FINAL | ACC_SUPER | ACC_SYNTHETIC);
+    sonde_append_u2(to, SONDE_ACCESS_PUBLIC | SONDE_ACCESS_FINAL | ACC_SUPER | ACC_SYNTHETIC);
     sonde_append_u2(to, maker->self);
     sonde_append_u2(to, super);
     sonde_append_u2(to, 0); // interfaces
-    sonde_append_u2(to, 0); // fields
-    sonde_append_u2(to, maker->count);
+    sonde_append_u2(to, maker->field_count);
+    sonde_append(to, maker->fields.data, maker->fields.size);
+    sonde_append_u2(to, maker->method_count);
     sonde_append(to, maker->methods.data, maker->methods.size);
     sonde_append_u2(to, 0); // attributes
 }
@@ -147,14 +145,15 @@ static bool has_thread_ids(JNIEnv *env)
 
 static jclass define(JNIEnv *env, bool threads)
 {
-    class_maker maker = {0};
+    sonde_class_maker maker = {0};
     sonde_output bytes = {0};
     make(&maker, threads, &bytes);
     jclass class = NULL;
-    if (!bytes.failed && !maker.methods.failed)
+    if (!bytes.failed && !maker.fields.failed && !maker.methods.failed)
         class = (*env)->DefineClass(env, SONDE_CALL_CLASS, NULL, (const jbyte *)bytes.data,
                                     (jsize)bytes.size);
     sonde_output_free(&bytes);
+    sonde_output_free(&maker.fields);
     sonde_output_free(&maker.methods);
     sonde_pool_free(&maker.pool);
     return class;
@@ -186,6 +185,7 @@ bool sonde_call_class_register(JNIEnv *env, jclass class, const sonde_call_nativ
         {"acquired", "(I)V", (void *)natives->acquired},
         {"releases", "(Ljava/lang/Object;I)V", (void *)natives->releases},
         {"holds", "(Ljava/lang/Object;I)V", (void *)natives->holds},
+        {SONDE_SEEN_NAME, SONDE_SEEN_TYPE, (void *)natives->seen},
     };
     bool done = (*env)->RegisterNatives(env, class, methods, sizeof methods / sizeof *methods) == 0;
     (*env)->ExceptionClear(env);

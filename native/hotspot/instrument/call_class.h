@@ -1,5 +1,5 @@
 // The class whose static methods inserted calls name. It is defined once, into java.lang: every
-// class may name it there, whatever loader and module it is of, and nothing runs when it is loaded.
+// class may name it there, whatever loader and module it is of.
 #ifndef SONDE_HOTSPOT_CALL_CLASS_H
 #define SONDE_HOTSPOT_CALL_CLASS_H
 
@@ -28,6 +28,7 @@ typedef struct {
     void(JNICALL *acquired)(JNIEnv *, jclass, jint number);
     void(JNICALL *releases)(JNIEnv *, jclass, jobject lock, jint number);
     void(JNICALL *holds)(JNIEnv *, jclass, jobject lock, jint number);
+    jint(JNICALL *seen)(JNIEnv *, jclass); // see counting_methods.h
 } sonde_call_natives;
 
 // NULL: the VM does not let it be defined. A local reference.

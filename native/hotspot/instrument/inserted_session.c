@@ -2,13 +2,20 @@
 #include "hotspot/instrument/inserted_session.h"
 
 #include "core/session/session.h"
+#include "hotspot/instrument/call_counter.h"
+#include "hotspot/instrument/counted_classes.h"
 #include "hotspot/instrument/flow_calls.h"
 #include "hotspot/instrument/instrumentation.h"
 #include "hotspot/instrument/probe_calls.h"
 #include "hotspot/lock_activity/lock_calls.h"
 
-static bool flow, probes, locks;
+static bool counts, flow, probes, locks;
 static sonde_call_natives natives, of_flow;
+
+static bool counts_class(JNIEnv *env, jobject loader, const char *name)
+{
+    return counts && sonde_counted_class(env, loader, name);
+}
 
 static bool wants_class(jvmtiEnv *jvmti, jclass class, const char *name)
 {
@@ -33,7 +40,8 @@ static void refused(const char *why)
         sonde_probes_refused();
 }
 
-static const sonde_instrument instrument = {wants_class, choose, refused};
+static const sonde_instrument instrument = {counts_class, sonde_counted_method, wants_class, choose,
+                                            refused};
 
 static void renew(JNIEnv *env) { sonde_instrumentation_renew(env); }
 
@@ -66,6 +74,7 @@ static void set_natives(void)
     natives.releases = sonde_on_lock_releases;
     natives.holds = sonde_on_lock_holds;
     sonde_probes_set_natives(&natives);
+    sonde_call_counter_set_natives(&natives);
 }
 
 static bool start_locks(JNIEnv *env, bool prepared)
@@ -77,38 +86,47 @@ static bool start_locks(JNIEnv *env, bool prepared)
 
 void sonde_inserted_start(JNIEnv *env)
 {
+    counts = sonde_call_counter_wanted();
     flow = sonde_flow_wanted();
     probes = sonde_probes_wanted();
     bool wants_locks = sonde_lock_activity_wanted();
-    if (!flow && !probes && !wants_locks)
+    if (!counts && !flow && !probes && !wants_locks)
         return;
     set_natives();
     bool prepared = sonde_instrumentation_prepare(env, &natives) == 0;
+    jvmtiEnv *jvmti = sonde_instrumentation_jvmti();
     flow = flow && sonde_flow_prepare(env, prepared);
     locks = wants_locks && start_locks(env, prepared);
+    counts = counts && sonde_call_counter_prepare(env, jvmti, prepared);
     if (probes && prepared)
-        sonde_probes_prepare(sonde_instrumentation_jvmti());
+        sonde_probes_prepare(jvmti);
     bool started = prepared && sonde_instrumentation_start(env, &instrument) == 0;
     if (flow)
         sonde_flow_started(started);
+    if (counts)
+        sonde_call_counter_started(started);
     probes = probes && started;
     if (probes)
         sonde_probes_start(renew);
     if (!started)
-        flow = false;
+        flow = counts = false;
 }
 
 void sonde_inserted_stop(JNIEnv *env)
 {
     if (probes)
         sonde_probes_stop();
-    if (env && (flow || probes || locks))
+    if (counts)
+        sonde_call_counter_stop();
+    if (env && (counts || flow || probes || locks))
         sonde_instrumentation_stop(env);
+    if (counts && env)
+        sonde_call_counter_forget(env);
     if (flow)
         sonde_flow_stop();
     if (locks)
         sonde_lock_activity_stop();
-    flow = probes = locks = false;
+    counts = flow = probes = locks = false;
 }
 
 void sonde_inserted_forked(void)
@@ -119,5 +137,7 @@ void sonde_inserted_forked(void)
         sonde_flow_forked();
     if (locks)
         sonde_lock_activity_stop();
-    flow = probes = locks = false;
+    if (counts)
+        sonde_call_counter_stop();
+    counts = flow = probes = locks = false;
 }

@@ -1,4 +1,5 @@
-// What a session has of inserted calls: the call flow, probes, or both in the same classes.
+// What a session has of inserted calls: counted calls, the call flow, probes, or several of them in
+// the same classes.
 #ifndef SONDE_HOTSPOT_INSERTED_SESSION_H
 #define SONDE_HOTSPOT_INSERTED_SESSION_H
 

@@ -17,8 +17,11 @@ static _Atomic bool active;
 
 // ---- one class: its methods by name and descriptor
 
+enum { NOTHING = 0, COUNTED = 1, EDITED = 2 }; // what is wanted of a class
+
 typedef struct {
     jvmtiEnv *jvmti;
+    int wanted;
     jint count;
     jmethodID *methods;
 } class_methods;
@@ -42,10 +45,13 @@ static jmethodID id_of(const class_methods *of, const sonde_class_method *method
 
 static bool choose(void *context, const sonde_class_method *method, sonde_method_edit *edit)
 {
-    jmethodID id = id_of(context, method);
+    const class_methods *of = context;
+    if (of->wanted & COUNTED)
+        edit->counted = instrument->counts_method(method);
+    jmethodID id = of->wanted & EDITED ? id_of(of, method) : NULL;
     if (id)
         instrument->choose(method, id, edit);
-    return edit->calls || edit->insertion_count;
+    return edit->counted || edit->calls || edit->insertion_count;
 }
 
 static void done(void *context, const sonde_method_edit *edit, const char *why)
@@ -78,23 +84,66 @@ static bool is_excluded(const char *name)
            strcmp(name, "java.lang.SondeCalls") == 0;
 }
 
-static bool is_wanted(jclass class)
+static bool is_counted(JNIEnv *env, jclass class, const char *name)
+{
+    jobject loader = NULL;
+    bool found = (*jvmti)->GetClassLoader(jvmti, class, &loader) == 0 &&
+                 instrument->counts_class(env, loader, name);
+    (*env)->DeleteLocalRef(env, loader);
+    return found;
+}
+
+static int wanted_of(JNIEnv *env, jclass class)
 {
     char *signature = NULL, name[MAX_NAME];
     jboolean modifiable = JNI_FALSE;
     if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL))
-        return false;
-    bool found = class_name(signature, name) && instrument->wants_class(jvmti, class, name);
+        return NOTHING;
+    int wanted = NOTHING;
+    if (class_name(signature, name)) {
+        wanted |= instrument->wants_class(jvmti, class, name) ? EDITED : 0;
+        wanted |= is_counted(env, class, name) ? COUNTED : 0;
+    }
     (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-    if (!found)
-        return false;
+    if (!wanted)
+        return NOTHING;
     if (is_excluded(name) || (*jvmti)->IsModifiableClass(jvmti, class, &modifiable) ||
         !modifiable) {
-        if (atomic_load(&active))
+        if (atomic_load(&active) && wanted & EDITED)
             instrument->refused("the VM does not let its class be changed");
-        return false;
+        return NOTHING;
     }
-    return true;
+    return wanted;
+}
+
+static void rewrite(class_methods *methods, jint size, const unsigned char *bytes, jint *new_size,
+                    unsigned char **new_bytes)
+{
+    const sonde_rewriter rewriter = {SONDE_CALL_CLASS, methods, choose, done};
+    sonde_output output;
+    bool changed;
+    const char *why = sonde_class_rewrite(bytes, (size_t)size, &rewriter, &output, &changed);
+    if (why)
+        instrument->refused(why);
+    if (changed &&
+        (*methods->jvmti)->Allocate(methods->jvmti, (jlong)output.size, new_bytes) == 0) {
+        memcpy(*new_bytes, output.data, output.size);
+        *new_size = (jint)output.size;
+    }
+    sonde_output_free(&output);
+}
+
+// The class is being loaded: there is no object of it yet. The VM keeps its bytes as they were, and
+// has them ready when it is retransformed.
+static bool is_counted_when_loaded(JNIEnv *env, jobject loader, const char *path)
+{
+    char name[MAX_NAME];
+    size_t length = path ? strlen(path) : 0;
+    if (!length || length >= MAX_NAME)
+        return false;
+    for (size_t i = 0; i <= length; i++)
+        name[i] = path[i] == '/' ? '.' : path[i];
+    return !is_excluded(name) && instrument->counts_class(env, loader, name);
 }
 
 // Also when others have it redefined: what they want is changed as well.
@@ -103,26 +152,22 @@ static void JNICALL on_class_file(jvmtiEnv *env, JNIEnv *jni, jclass class, jobj
                                   const unsigned char *bytes, jint *new_size,
                                   unsigned char **new_bytes)
 {
-    (void)jni;
-    (void)loader;
-    (void)name;
     (void)domain;
-    if (!class || !atomic_load(&active) || !is_wanted(class))
-        return;
     class_methods methods = {.jvmti = env};
-    if ((*env)->GetClassMethods(env, class, &methods.count, &methods.methods))
+    if (!atomic_load(&active))
         return;
-    const sonde_rewriter rewriter = {SONDE_CALL_CLASS, &methods, choose, done};
-    sonde_output output;
-    bool changed;
-    const char *why = sonde_class_rewrite(bytes, (size_t)size, &rewriter, &output, &changed);
-    if (why)
-        instrument->refused(why);
-    if (changed && (*env)->Allocate(env, (jlong)output.size, new_bytes) == 0) {
-        memcpy(*new_bytes, output.data, output.size);
-        *new_size = (jint)output.size;
+    if (!class) {
+        if (is_counted_when_loaded(jni, loader, name)) {
+            methods.wanted = COUNTED;
+            rewrite(&methods, size, bytes, new_size, new_bytes);
+        }
+        return;
     }
-    sonde_output_free(&output);
+    methods.wanted = wanted_of(jni, class);
+    if (!methods.wanted || (methods.wanted & EDITED &&
+                            (*env)->GetClassMethods(env, class, &methods.count, &methods.methods)))
+        return;
+    rewrite(&methods, size, bytes, new_size, new_bytes);
     (*env)->Deallocate(env, (unsigned char *)methods.methods);
 }
 
@@ -140,15 +185,17 @@ static const char *why_refused(jvmtiError error)
 
 static _Thread_local bool inserting __attribute__((tls_model("initial-exec")));
 
-// Together it is one pause; if one of them is refused, all are, and each is tried alone.
-static void retransform(jclass *classes, jint count)
+// Those of a call are one pause; if one of them is refused, all are, and each is tried alone.
+#define MAX_TOGETHER 128
+
+static void retransform(JNIEnv *env, jclass *classes, jint count)
 {
     bool before = inserting;
     inserting = true;
     if (count && (*jvmti)->RetransformClasses(jvmti, count, classes))
         for (jint i = 0; i < count; i++) {
             jvmtiError error = (*jvmti)->RetransformClasses(jvmti, 1, &classes[i]);
-            if (error && atomic_load(&active) && is_wanted(classes[i]))
+            if (error && atomic_load(&active) && wanted_of(env, classes[i]) & EDITED)
                 instrument->refused(why_refused(error));
         }
     inserting = before;
@@ -163,12 +210,13 @@ static void retransform_prepared(JNIEnv *env)
     for (jint i = 0; i < count; i++) {
         jint status = 0;
         (*jvmti)->GetClassStatus(jvmti, classes[i], &status);
-        if ((status & JVMTI_CLASS_STATUS_PREPARED) && is_wanted(classes[i]))
+        if ((status & JVMTI_CLASS_STATUS_PREPARED) && wanted_of(env, classes[i]))
             classes[found++] = classes[i];
         else
             (*env)->DeleteLocalRef(env, classes[i]);
     }
-    retransform(classes, found);
+    for (jint from = 0; from < found; from += MAX_TOGETHER)
+        retransform(env, classes + from, found - from < MAX_TOGETHER ? found - from : MAX_TOGETHER);
     for (jint i = 0; i < found; i++)
         (*env)->DeleteLocalRef(env, classes[i]);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
@@ -177,10 +225,9 @@ static void retransform_prepared(JNIEnv *env)
 static void JNICALL on_class_prepare(jvmtiEnv *env, JNIEnv *jni, jthread thread, jclass class)
 {
     (void)env;
-    (void)jni;
     (void)thread;
-    if (atomic_load(&active) && !inserting && is_wanted(class))
-        retransform(&class, 1);
+    if (atomic_load(&active) && !inserting && wanted_of(jni, class) & EDITED)
+        retransform(jni, &class, 1);
 }
 
 // ---- the class that is called: its native methods are registered in the event of a wait, which

@@ -1,7 +1,8 @@
 // Has the VM retransform classes into which calls are inserted, and back into what they were.
 //
 // A class is retransformed when it is prepared, before any of its methods runs, or at the start if
-// it is prepared by then. What the VM refuses stays as it was: it verifies the new class first.
+// it is prepared by then. Where calls are only counted, it is changed when it is loaded. What the
+// VM refuses stays as it was: it verifies the new class first.
 #ifndef SONDE_HOTSPOT_INSTRUMENTATION_H
 #define SONDE_HOTSPOT_INSTRUMENTATION_H
 
@@ -11,6 +12,10 @@
 #include <jvmti.h>
 
 typedef struct {
+    // Whether entries of methods of the class are counted, and of which methods. Here `name` is as
+    // below.
+    bool (*counts_class)(JNIEnv *env, jobject loader, const char *name);
+    bool (*counts_method)(const sonde_class_method *method);
     // Whether any method of the class may be chosen; its name is as in source, with dots.
     bool (*wants_class)(jvmtiEnv *jvmti, jclass class, const char *name);
     // Chooses what to insert into a method of the class that was wanted last in this thread.

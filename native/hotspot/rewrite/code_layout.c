@@ -68,7 +68,8 @@ static uint32_t next(const sonde_positions *positions, uint32_t pc)
 static const char *find_prefixes(sonde_code_layout *layout, const sonde_method_edit *edit)
 {
     const sonde_positions *positions = &layout->positions;
-    layout->entry = edit->calls ? SONDE_INSERTED_CALL_SIZE : 0;
+    layout->entry = (edit->counted ? SONDE_COUNTING_CALL_SIZE : 0) +
+                    (edit->calls ? SONDE_INSERTED_CALL_SIZE : 0);
     for (uint32_t i = 0; i < edit->insertion_count; i++) {
         const sonde_insertion *insertion = &edit->insertions[i];
         uint32_t size = sonde_insertion_size(insertion);
@@ -228,6 +229,8 @@ void sonde_layout_write(const sonde_code_layout *layout, const sonde_method_edit
                         sonde_call_constants *constants, uint32_t number, sonde_output *to)
 {
     const sonde_positions *positions = &layout->positions;
+    if (edit->counted)
+        sonde_append_counting_call(constants, to);
     if (edit->calls)
         sonde_append_call(constants, SONDE_CALL_ENTER, number, to);
     for (uint32_t i = 0; i < edit->insertion_count; i++)

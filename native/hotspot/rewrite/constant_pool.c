@@ -143,6 +143,17 @@ uint32_t sonde_pool_add_integer(sonde_constant_pool *pool, uint32_t value)
     return index;
 }
 
+uint32_t sonde_pool_add_long(sonde_constant_pool *pool, uint64_t value)
+{
+    uint32_t index = add(pool, SONDE_CONSTANT_LONG);
+    if (index) {
+        pool->added++; // it takes the place of two
+        sonde_append_u4(&pool->more, (uint32_t)(value >> 32));
+        sonde_append_u4(&pool->more, (uint32_t)value);
+    }
+    return index;
+}
+
 uint32_t sonde_pool_add_class(sonde_constant_pool *pool, const char *name)
 {
     uint32_t text = sonde_pool_add_utf8(pool, name);
@@ -152,22 +163,34 @@ uint32_t sonde_pool_add_class(sonde_constant_pool *pool, const char *name)
     return index;
 }
 
-uint32_t sonde_pool_add_method(sonde_constant_pool *pool, uint32_t class, const char *name,
-                               const char *descriptor)
+static uint32_t add_member(sonde_constant_pool *pool, uint32_t tag, uint32_t class,
+                           const char *name, const char *type)
 {
     uint32_t name_index = sonde_pool_add_utf8(pool, name);
-    uint32_t type_index = sonde_pool_add_utf8(pool, descriptor);
+    uint32_t type_index = sonde_pool_add_utf8(pool, type);
     uint32_t both = add(pool, SONDE_CONSTANT_NAME_AND_TYPE);
     if (both) {
         sonde_append_u2(&pool->more, name_index);
         sonde_append_u2(&pool->more, type_index);
     }
-    uint32_t index = add(pool, SONDE_CONSTANT_METHOD);
+    uint32_t index = add(pool, tag);
     if (index) {
         sonde_append_u2(&pool->more, class);
         sonde_append_u2(&pool->more, both);
     }
     return index;
+}
+
+uint32_t sonde_pool_add_method(sonde_constant_pool *pool, uint32_t class, const char *name,
+                               const char *descriptor)
+{
+    return add_member(pool, SONDE_CONSTANT_METHOD, class, name, descriptor);
+}
+
+uint32_t sonde_pool_add_field(sonde_constant_pool *pool, uint32_t class, const char *name,
+                              const char *type)
+{
+    return add_member(pool, SONDE_CONSTANT_FIELD, class, name, type);
 }
 
 void sonde_pool_append(const sonde_constant_pool *pool, sonde_output *to)

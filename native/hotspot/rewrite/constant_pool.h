@@ -7,7 +7,9 @@
 enum {
     SONDE_CONSTANT_UTF8 = 1,
     SONDE_CONSTANT_INTEGER = 3,
+    SONDE_CONSTANT_LONG = 5,
     SONDE_CONSTANT_CLASS = 7,
+    SONDE_CONSTANT_FIELD = 9,
     SONDE_CONSTANT_METHOD = 10,
     SONDE_CONSTANT_INTERFACE_METHOD = 11,
     SONDE_CONSTANT_NAME_AND_TYPE = 12,
@@ -48,10 +50,13 @@ static inline bool sonde_utf8_is(sonde_utf8 text, const char *other)
 // Each adds a constant and returns its index.
 uint32_t sonde_pool_add_utf8(sonde_constant_pool *pool, const char *text);
 uint32_t sonde_pool_add_integer(sonde_constant_pool *pool, uint32_t value);
+uint32_t sonde_pool_add_long(sonde_constant_pool *pool, uint64_t value);
 uint32_t sonde_pool_add_class(sonde_constant_pool *pool, const char *name);
-// A static method of the class at that index.
+// A method of the class at that index, and a field.
 uint32_t sonde_pool_add_method(sonde_constant_pool *pool, uint32_t class, const char *name,
                                const char *descriptor);
+uint32_t sonde_pool_add_field(sonde_constant_pool *pool, uint32_t class, const char *name,
+                              const char *type);
 
 // The whole, with its count in front.
 void sonde_pool_append(const sonde_constant_pool *pool, sonde_output *to);

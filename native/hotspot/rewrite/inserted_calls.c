@@ -15,6 +15,7 @@ const sonde_call_target sonde_call_targets[SONDE_CALLS] = {
     [SONDE_CALL_ACQUIRED] = {"acquired", "(I)V"},
     [SONDE_CALL_RELEASES] = {"releases", "(Ljava/lang/Object;I)V"},
     [SONDE_CALL_HOLDS] = {"holds", "(Ljava/lang/Object;I)V"},
+    [SONDE_CALL_COUNT] = {"count", "()V"},
 };
 
 uint32_t sonde_call_constant(sonde_call_constants *constants, uint32_t call)
@@ -49,6 +50,12 @@ void sonde_append_call(sonde_call_constants *constants, uint32_t call, uint32_t 
     sonde_append_u2(to, number);
     sonde_append_u1(to, SONDE_OP_INVOKESTATIC);
     sonde_append_u2(to, sonde_call_constant(constants, call));
+}
+
+void sonde_append_counting_call(sonde_call_constants *constants, sonde_output *to)
+{
+    sonde_append_u1(to, SONDE_OP_INVOKESTATIC);
+    sonde_append_u2(to, sonde_call_constant(constants, SONDE_CALL_COUNT));
 }
 
 // How a value of a type is loaded, widened (0: it need not be) and reported.

@@ -1,5 +1,5 @@
 // The calls that are inserted into methods: of static methods of one class, whose last argument is
-// a number that the caller of the rewriter chose.
+// a number that the caller of the rewriter chose. The one that counts has none.
 #ifndef SONDE_HOTSPOT_INSERTED_CALLS_H
 #define SONDE_HOTSPOT_INSERTED_CALLS_H
 
@@ -20,6 +20,7 @@ enum {
     SONDE_CALL_ACQUIRED,
     SONDE_CALL_RELEASES,
     SONDE_CALL_HOLDS,
+    SONDE_CALL_COUNT, // the method was entered, in a window or not; without a number
     SONDE_CALLS,
 };
 
@@ -45,6 +46,10 @@ uint32_t sonde_stack_map_constant(sonde_call_constants *constants);
 // Appends the call, with the constant at index `number` as its last argument.
 void sonde_append_call(sonde_call_constants *constants, uint32_t call, uint32_t number,
                        sonde_output *to);
+
+// Likewise the call that counts.
+#define SONDE_COUNTING_CALL_SIZE 3u
+void sonde_append_counting_call(sonde_call_constants *constants, sonde_output *to);
 
 #define SONDE_INSERT_PASS 'V'  // no value: only that one passes
 #define SONDE_INSERT_CLASS 'K' // the class itself
@@ -76,6 +81,7 @@ typedef struct {
     bool calls;      // its entry, its returns and the exceptions that leave it
     bool exits;      // its returns and the exceptions that leave it
     uint32_t number; // reported with them
+    bool counted;    // its entry, in windows
     uint32_t insertion_count;
     sonde_insertion insertions[SONDE_MAX_INSERTIONS]; // by pc; those at entry anywhere
 } sonde_method_edit;

@@ -248,7 +248,7 @@ static const char *rewrite(rewriting *rewriting, sonde_reader *old)
     if (why || (why = find_handler(rewriting)))
         return why;
     sonde_output *to = rewriting->to;
-    stack += edit->insertion_count ? SONDE_INSERTION_STACK : 1;
+    stack += edit->insertion_count ? SONDE_INSERTION_STACK : sonde_edit_has_exits(edit);
     if (sonde_edit_has_exits(edit) && stack < 2) // a handler's exception and number
         stack = 2;
     if (stack > UINT16_MAX)

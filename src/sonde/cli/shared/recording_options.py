@@ -68,6 +68,15 @@ Stride = Annotated[
 Samples = Annotated[
     int | None, typer.Option(metavar="N", help="calls: count N calls per window [default: 8]")
 ]
+CallsIn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--calls-in",
+        metavar="PACKAGE|CLASS",
+        help="calls: in a Java program count calls of methods in this package or class, repeatable "
+        "[default: all classes that are not part of the JDK]",
+    ),
+]
 FlowIn = Annotated[
     str | None,
     typer.Option(
@@ -220,6 +229,7 @@ class RecordingOptions(NamedTuple):
     ticks: Ticks = None
     stride: Stride = None
     samples: Samples = None
+    calls_in: CallsIn = None
     probe: ProbeTexts = None
     probe_every: ProbeEvery = None
     flow_in: FlowIn = None
@@ -279,7 +289,12 @@ class RecordingOptions(NamedTuple):
         if self.probe and "probes" not in kinds:
             kinds.append("probes")
         rate, calls = check_calls(
-            kinds, check_rate(self.rate), self.stride, self.samples, self.ticks
+            kinds,
+            check_rate(self.rate),
+            self.stride,
+            self.samples,
+            self.ticks,
+            self.calls_in or (),
         )
         return kinds, rate, calls
 

@@ -86,8 +86,8 @@ class TargetProcess:
 
     def why_no_ticks(self, armed: ActiveSampler) -> str:
         """Why no window can be opened in it, if so."""
-        if self.runtime != "cpython":
-            return f"calls of {self.runtime} programs are not counted"
+        if self.runtime == "hotspot" and armed.code == shm.SAMPLER_CPU_TIMER:
+            return ""
         if armed.code != shm.SAMPLER_PERF or armed.sampler == "remote":
             return f"calls can be counted by perf signals only, and the sampler is {armed.sampler}"
         return ""

@@ -17,7 +17,7 @@ from .probe_area import ProbeArea
 from .slot_scan import SlotScan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _READER_MODE, _READER_NS = 5, 10
 
@@ -76,9 +76,15 @@ class AgentMemory:
         """Until something else is ordered."""
         self.order(0, shm.ORDERS.unpack_from(self.view, shm.ORDERS_AT)[2])
 
-    def order_calls(self, stride: int, samples: int, ticks: int) -> None:
+    def order_calls(
+        self, stride: int, samples: int, ticks: int, within: Iterable[str] = ()
+    ) -> None:
         every = 1_000_000_000 // ticks
         shm.CALL_ORDERS.pack_into(self.view, shm.CALL_ORDERS_AT, stride, samples, every)
+        text = "\n".join(within).encode()
+        shm.CALLS_WITHIN.pack_into(self.view, shm.CALLS_WITHIN_AT, len(text))
+        at = shm.CALLS_WITHIN_AT + shm.CALLS_WITHIN.size
+        self.view[at : at + len(text)] = text
 
     def order_lock_samples(self, every: int, within: str = "") -> None:
         """One of so many acquisitions of locks, of Java programs in that package, class or

@@ -8,6 +8,7 @@ REFUSALS = {
     shm.CALLS_COMPILED: "calls are not counted: each window would restart the interpreter's "
     "JIT compilation",
     shm.CALLS_FAILED: "calls are not counted: sys.monitoring is not available",
+    shm.CALLS_NOT_INSERTED: "calls are not counted: the JVM does not let classes be changed",
 }
 """Why an agent does not count calls, by what it says."""
 

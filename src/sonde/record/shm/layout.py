@@ -99,6 +99,7 @@ ENDLESS_AT = 200
 CALLS = struct.Struct("<I")
 CALLS_AT = 208
 CALLS_UNASKED, CALLS_COUNTED, CALLS_COMPILED, CALLS_FAILED = 0, 1, 5, 6
+CALLS_NOT_INSERTED = 7
 # and whether tasks of event loops are recorded
 TASKS = struct.Struct("<I")
 TASKS_AT = 212
@@ -135,6 +136,9 @@ OBJECT_COUNTS_AT = 536
 # and whether acquisitions of locks are sampled
 LOCK_ACTIVITY = struct.Struct("<I")
 LOCK_ACTIVITY_AT = 560
+# the recorder's: of which packages and classes of Java calls are counted, a line each
+CALLS_WITHIN = struct.Struct("<I")
+CALLS_WITHIN_AT, MAX_CALLS_WITHIN = 1080, 1024
 NO_LOCK_ACTIVITY = {
     2: "the interpreter's locks are laid out in an unknown way",
     3: "the JVM does not let its classes be changed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from sonde.errors import UsageError, did_you_mean
 from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
+from ...shm import layout as shm
 from . import kernel_events
 from .flow_options import FlowOptions
 from .lock_options import LockSampling
@@ -41,6 +43,8 @@ class CallOptions:
     stride: int = 4
     samples: int = 8
     ticks: int = 100
+    within: tuple[str, ...] = ()
+    """Packages and classes of Java whose calls are counted; none: all of the program's own."""
 
 
 @dataclass(frozen=True)
@@ -173,14 +177,22 @@ def check_rate(rate: int, option: str = "--rate") -> int:
 
 
 def check_calls(
-    kinds: list[str], rate: int, stride: int | None, samples: int | None, ticks: int | None
+    kinds: list[str],
+    rate: int,
+    stride: int | None,
+    samples: int | None,
+    ticks: int | None,
+    within: Iterable[str] = (),
 ) -> tuple[int, CallOptions]:
     """The rate of samples, and the options of calls; a window opens at a sample's tick."""
     usual = CallOptions()
     for name, value, most in (("stride", stride, 1000), ("samples", samples, 10_000)):
         if value is not None and not 1 <= value <= most:
             raise UsageError(f"--{name} must be between 1 and {most} calls, not {value}")
+    names = _names_of_classes(within)
     if "calls" not in kinds:
+        if names:
+            raise UsageError("--calls-in needs --what calls")
         for name, value in (("stride", stride), ("samples", samples), ("ticks", ticks)):
             if value is not None:
                 raise UsageError(f"--{name} needs --what calls")
@@ -195,4 +207,17 @@ def check_calls(
                 f"of {rate}"
             )
         windows = rate
-    return rate, CallOptions(stride or usual.stride, samples or usual.samples, windows)
+    return rate, CallOptions(stride or usual.stride, samples or usual.samples, windows, names)
+
+
+def _names_of_classes(within: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in within)
+    for name in names:
+        if not all(part.isidentifier() for part in re.split(r"[.$]", name)):
+            raise UsageError(
+                f"--calls-in {name!r} is no Java package or class, such as com.shop.orders"
+            )
+    if len("\n".join(names).encode()) > shm.MAX_CALLS_WITHIN:
+        raise UsageError(f"--calls-in takes at most {shm.MAX_CALLS_WITHIN} bytes in all")
+    return names
+
