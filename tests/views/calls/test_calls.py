@@ -321,3 +321,8 @@ def test_loops_are_told_with_a_remedy(source: str) -> None:
     render(calls(recording), console(out))
     assert "hoist the call of other" in " ".join(out.getvalue().split())
     assert "Calls in loops" in out.getvalue()
+
+
+def test_a_single_edge_has_an_interval() -> None:
+    low, high = interval(1.0, 1.7e-9, 180.0)
+    assert 0.9 < low < high == 1.0

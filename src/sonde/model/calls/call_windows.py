@@ -158,7 +158,8 @@ def interval(share: float, error: float, windows: float) -> tuple[float, float]:
         return 0.0, 1.0
     share = min(max(share, 0.0), 1.0)
     spread = share * (1 - share)
-    calls = min(spread / error**2, windows) if error > 0 else windows
+    # A single edge has all calls, and its error is what rounding leaves.
+    calls = min(spread / error**2, windows) if error > 0 and spread > 0 else windows
     z2 = CONFIDENT**2 / calls
     middle = (share + z2 / 2) / (1 + z2)
     half = math.sqrt(z2 * spread + z2**2 / 4) / (1 + z2)
