@@ -87,7 +87,8 @@ def test_lines_and_sizes_are_those_of_the_source(jdk: Jdk, classes: Path, keep: 
     site = next(
         site
         for site in result.advice.sites
-        if site.caller.name == "Counted.step" and site.targets[0].callee.name == "Counted$Often.value"
+        if site.caller.name == "Counted.step"
+        and site.targets[0].callee.name == "Counted$Often.value"
     )
     assert site.shape == "dominated"
     # lload, invokestatic, lconst, ladd and lreturn are 7 bytes; the call that counts has 3.

@@ -220,4 +220,3 @@ def _names_of_classes(within: Iterable[str]) -> tuple[str, ...]:
     if len("\n".join(names).encode()) > shm.MAX_CALLS_WITHIN:
         raise UsageError(f"--calls-in takes at most {shm.MAX_CALLS_WITHIN} bytes in all")
     return names
-
