@@ -35,8 +35,8 @@ static void count_reason(const char *why)
     }
 }
 
-// Counts and reports all calls and locks, and in methods that are not static also the object, besides a pass
-// before every tenth instruction.
+// Counts and reports all calls and locks, and in methods that are not static also the object,
+// besides a pass before every tenth instruction.
 static bool choose(void *context, const sonde_class_method *method, sonde_method_edit *edit)
 {
     (void)context;
