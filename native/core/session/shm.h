@@ -134,6 +134,7 @@ enum {                       // whether tasks are recorded, sonde_header.tasks
     SONDE_TASKS_UNASKED = 0, // or not by this agent
     SONDE_TASKS_RECORDED = 1,
     SONDE_TASKS_UNKNOWN_METHODS = 2, // of the interpreter's types: they cannot be hooked
+    SONDE_TASKS_UNKNOWN_UVLOOP = 3,  // those of its loops are not
 };
 
 enum {                            // why a window was not opened

@@ -13,6 +13,7 @@ static PyObject *python_steps[4];
 static Py_ssize_t when_at, callback_at, arguments_at, coroutine_at;
 static Py_ssize_t partial_at, partial_arguments_at;
 static int uvloop_at; // which word of uvloop's handle is its callback; 0: not known yet
+static bool uvloop_is_unknown;
 static Py_ssize_t modules_seen;
 
 static PyObject *module_attribute(PyObject *modules, const char *module, const char *name)
@@ -84,6 +85,7 @@ void sonde_asyncio_find(void)
         arguments_at = field_of(handle, "_args");
     }
     sonde_handle_types[3] = module_type(modules, "uvloop.loop", "Handle");
+    uvloop_is_unknown = !sonde_handle_types[3] && PyDict_GetItemString(modules, "uvloop.loop");
     partial_at = field_of(partial_type, "func");
     partial_arguments_at = field_of(partial_type, "args");
     name_getter = task_type ? own_attribute(task_type, "get_name") : NULL;
@@ -102,8 +104,11 @@ void sonde_asyncio_forget(void)
     when_at = callback_at = arguments_at = coroutine_at = 0;
     partial_at = partial_arguments_at = 0;
     uvloop_at = 0;
+    uvloop_is_unknown = false;
     modules_seen = 0;
 }
+
+bool sonde_uvloop_is_unknown(void) { return uvloop_is_unknown; }
 
 bool sonde_asyncio_found(void) { return sonde_handle_types[0] != NULL; }
 

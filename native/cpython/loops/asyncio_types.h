@@ -12,6 +12,8 @@
 void sonde_asyncio_find(void);
 void sonde_asyncio_forget(void);
 bool sonde_asyncio_found(void);
+// Has the program imported a version of uvloop whose handles are not known? Needs no interpreter.
+bool sonde_uvloop_is_unknown(void);
 
 enum sonde_handle { SONDE_NO_HANDLE, SONDE_HANDLE, SONDE_TIMER, SONDE_UVLOOP_HANDLE };
 extern PyTypeObject *sonde_handle_types[4]; // Handle, TimerHandle, of other threads, uvloop's

@@ -19,6 +19,8 @@
 #define LONG_NS 1000000u
 // Steps that others waited for in vain are kept for timers, which may have been due in them.
 #define RECENT_NS 100000u
+// So many callbacks of uvloop taken in a row, and none called, as far as we saw.
+#define MAX_UNCALLED 100u
 #define REPORT_NS 250000000u
 #define LAG_NS 100000000u // and how late the loop was
 // Records a second of waits, and of short steps that many waited for; more in a burst. As many are
@@ -48,6 +50,8 @@ typedef struct {
     uint64_t begin, waiting; // callbacks that were ready when the step began
     uint64_t passed_on;      // when it last made something of another thread's loop ready
 } loop_thread;
+
+static uint32_t uncalled; // by uvloop
 
 static _Thread_local loop_thread mine __attribute__((tls_model("initial-exec")));
 
@@ -217,7 +221,11 @@ void sonde_handle_taken(PyObject *deque, PyObject *handle)
         return;
     me->woken = sonde_queue_pop(queue, deque);
     me->handle = handle;
-    queue->runtime = sonde_is_uvloop_handle(handle) ? SONDE_LOOP_UVLOOP : SONDE_LOOP_ASYNCIO;
+    queue->runtime = SONDE_LOOP_ASYNCIO;
+    if (sonde_is_uvloop_handle(handle)) {
+        queue->runtime = SONDE_LOOP_UVLOOP;
+        uncalled += sonde_uvloop_callback(handle) != NULL;
+    }
     if (!queue->tid)
         queue->tid = (uint32_t)syscall(SYS_gettid);
 }
@@ -426,6 +434,7 @@ bool sonde_step_begin_taken(void)
     PyObject *handle = mine.handle;
     PyObject *callback = is_captured() ? sonde_uvloop_callback(handle) : NULL;
     mine.handle = NULL;
+    uncalled = 0;
     if (!callback || !begin(&mine, callback, sonde_task_of(callback), NULL))
         return false;
     Py_INCREF(callback);
@@ -450,6 +459,7 @@ void sonde_steps_start(void)
     sonde_tasks_clear();
     sonde_queues_clear();
     sonde_asyncio_forget();
+    uncalled = 0;
     started = sonde_now();
     waits = resumptions = (record_budget){MAX_BURST, started};
     generation = ++last_generation ? last_generation : ++last_generation;
@@ -466,6 +476,8 @@ void sonde_steps_report(void)
 {
     if (!generation)
         return;
+    if (uncalled >= MAX_UNCALLED || sonde_uvloop_is_unknown())
+        atomic_store(&sonde.header->tasks, SONDE_TASKS_UNKNOWN_UVLOOP);
     sonde_thread *notes = sonde_notes_borrow(); // the caller may be no thread of the program
     if (!notes)
         return;

@@ -232,6 +232,7 @@ def _problems(
             "free CPU time for the recorder",
         )
     yield from _of_locks(counters)
+    yield from _of_tasks(counters)
     yield from _of_objects(counters)
     yield from _of_calls(counters)
     for event in counters.get("events") or ():
@@ -340,6 +341,16 @@ def _of_locks(counters: dict[str, Any]) -> Iterator[Problem]:
             str(why),
             0.0,
             "contended acquisitions are recorded by --what locks",
+        )
+
+
+def _of_tasks(counters: dict[str, Any]) -> Iterator[Problem]:
+    if why := counters.get("why_no_tasks"):
+        yield Problem(
+            "tasks were not recorded everywhere",
+            str(why),
+            0.0,
+            "consider this when reading the view tasks",
         )
 
 

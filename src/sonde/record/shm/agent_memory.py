@@ -182,9 +182,7 @@ class AgentMemory:
     def why_no_tasks(self) -> str:
         """Why tasks of event loops are not recorded, if so."""
         state = shm.TASKS.unpack_from(self.view, shm.TASKS_AT)[0]
-        if state != shm.TASKS_UNKNOWN_METHODS:
-            return ""
-        return "methods of this interpreter's types are not as in the versions that sonde knows"
+        return shm.NO_TASKS.get(state, "")
 
     def why_no_lock_activity(self) -> str:
         """Why acquisitions of locks are not sampled, if so."""

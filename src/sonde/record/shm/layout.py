@@ -103,7 +103,10 @@ CALLS_NOT_INSERTED = 7
 # and whether tasks of event loops are recorded
 TASKS = struct.Struct("<I")
 TASKS_AT = 212
-TASKS_UNASKED, TASKS_RECORDED, TASKS_UNKNOWN_METHODS = 0, 1, 2
+NO_TASKS = {
+    2: "methods of this interpreter's types are not as in the versions that sonde knows",
+    3: "sonde does not know this version of uvloop",
+}
 # and of walks that were made twice: how many there were, and how many came out otherwise
 WALKS = struct.Struct("<QQ")
 WALKS_AT = 216
