@@ -50,6 +50,9 @@ def locks_and_loops(
         task_ns=tasks.total_ns,
         rows=rows,
         chains=found.chains[:top],
+        held_samples=None
+        if found.held_samples is None
+        else found.held_samples + loops.held_samples,
     )
 
 

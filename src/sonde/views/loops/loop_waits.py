@@ -14,6 +14,8 @@ from sonde.views.selecting.selection import Selection, threads_of
 from sonde.views.selecting.task_filter import keys, of_task, rows_of_tasks, tasks_called
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sonde.model.trees.context_tree import Flags, Ints
     from sonde.recording.tables import Recording
     from sonde.recording.task_tables import TaskSteps, TaskWaits
@@ -70,6 +72,12 @@ class LoopPieces:
         return np.zeros(len(self), dtype=bool)
 
     after_notification = signals
+
+    @property
+    def held_samples(self) -> int:
+        """The CPU samples of the steps for which others waited."""
+        steps = np.unique(self.step[self.step != NONE])
+        return sum(len(rows) for _, rows in samples_of_steps(self.recording, steps))
 
     def by_samples(self) -> LoopPieces:
         """Each piece divided among what the step's samples show, in proportion to their time."""
@@ -167,8 +175,19 @@ def _overlaps(start: Ints, end: Ints, begin: Ints, until: Ints) -> tuple[Ints, I
 
 def activity(recording: Recording, steps: Ints) -> dict[int, tuple[Ints, Ints]]:
     """Of each step the contexts of its CPU samples, and their shares of its time."""
-    table, samples = recording.task_steps, recording.samples
+    samples = recording.samples
     found: dict[int, tuple[Ints, Ints]] = {}
+    for step, rows in samples_of_steps(recording, steps):
+        contexts, inverse = np.unique(samples.context[rows], return_inverse=True)
+        weight = np.bincount(inverse, weights=samples.weight[rows])
+        if weight.sum() > 0:
+            found[step] = contexts.astype(np.int64), weight / weight.sum()
+    return found
+
+
+def samples_of_steps(recording: Recording, steps: Ints) -> Iterator[tuple[int, Ints]]:
+    """The CPU samples of each step that has some."""
+    table, samples = recording.task_steps, recording.samples
     for thread in np.unique(table.thread[steps]).tolist():
         rows = np.flatnonzero((samples.thread == thread) & (samples.state == RUNNING))
         rows = rows[np.argsort(samples.time[rows], kind="stable")]
@@ -177,10 +196,5 @@ def activity(recording: Recording, steps: Ints) -> dict[int, tuple[Ints, Ints]]:
         low = np.searchsorted(time, table.time[mine], side="right")
         high = np.searchsorted(time, table.time[mine] + table.duration_ns[mine], side="right")
         for step, begin, end in zip(mine.tolist(), low.tolist(), high.tolist(), strict=True):
-            if begin == end:
-                continue
-            contexts, inverse = np.unique(samples.context[rows[begin:end]], return_inverse=True)
-            weight = np.bincount(inverse, weights=samples.weight[rows[begin:end]])
-            if weight.sum() > 0:
-                found[step] = contexts.astype(np.int64), weight / weight.sum()
-    return found
+            if begin < end:
+                yield step, rows[begin:end]
