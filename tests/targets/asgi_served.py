@@ -7,12 +7,14 @@ and port, and when its input ends how many requests there were and what was wron
 import asyncio
 import contextvars
 import json
+import logging
 import os
 import sys
 import threading
 
 import uvicorn
 
+logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # debug mode names slow steps
 request = contextvars.ContextVar("request", default="")
 debug = "debug" in sys.argv
 wrong: set[str] = set()
