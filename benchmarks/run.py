@@ -54,6 +54,7 @@ from cost import (
     hotspot_locks,
     intervals,
     java_spans,
+    lock_activity,
     locks,
     loops,
     memory_peers,
@@ -61,6 +62,7 @@ from cost import (
     opening,
     overhead,
     page,
+    probes,
     recorder,
     scale,
     threads,
@@ -85,6 +87,8 @@ PARTS = (
     "contended",
     "counting",
     "flow",
+    "lock-activity",
+    "probes",
     "objects",
     "created",
     "memory-peers",
@@ -230,6 +234,16 @@ class Bench:
         names = self.programs(list(flow.PROGRAMS), ["richards", "deltablue"])
         seconds = 0.2 if self.quick else 1.0
         flow.report(section, self.several(), names, seconds, self.scratch)
+
+    def lock_activity(self, section: Section) -> None:
+        names = self.programs(list(lock_activity.PROGRAMS), ["json", "logging"])
+        seconds = 0.1 if self.quick else 0.4
+        lock_activity.report(section, self.several(), names, seconds, self.scratch)
+
+    def probes(self, section: Section) -> None:
+        names = self.programs(list(probes.PROGRAMS), ["richards"])
+        envs = [env for env in self.several() if env.version != "3.11"]
+        probes.report(section, envs, names, 0.1 if self.quick else 0.4, self.scratch)
 
     def objects(self, section: Section) -> None:
         names = self.programs(list(objects.PROGRAMS), ["richards", "json_loads"])

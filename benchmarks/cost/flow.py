@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import random
 import statistics
-import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.packages import SOURCE
+import numpy as np
+
+from harness import blocks
 from harness.progress import say
 from publish.markdown import Section
 
 if TYPE_CHECKING:
     from harness.packages import Environment
+    from harness.paired import Figure
 
-Slices = list[list[object]]
 PROGRAMS = ("richards", "deltablue", "raytrace", "json", "deepcopy")
-CONDITIONS = ("flow", "flow-c", "cProfile")
+CONDITIONS: dict[str, Any] = {
+    "flow": {"what": "flow", "rate": 100},
+    "flow-c": {"what": "flow", "flow_c": True, "rate": 100},
+    "cProfile": "cProfile",
+}
+KEPT = {"flow": CONDITIONS["flow"], "samples": {"what": "cpu", "rate": 10_000}}
+BLOCKS = 8
 GOAL = 0.5
 """Of what cProfile costs."""
 ERROR_GOAL = 0.05
 MIN_SHARE = 0.03
-DRAWS = 1000
-WORKER = Path(__file__).parents[1] / "harness" / "flow_worker.py"
 
 
 def report(
@@ -39,21 +41,26 @@ def report(
         medians = []
         for name in names:
             say(f"flow: {name}, Python {env.version}")
-            answer = _run(env, name, seconds, scratch / f"flow-{name}")
-            ratios = {c: _ratios(answer["slices"], c) for c in CONDITIONS}
-            share = (statistics.median(ratios["flow"]) - 1) / max(
-                statistics.median(ratios["cProfile"]) - 1, 0.01
+            output = scratch / f"flow-{name}"
+            found = blocks.run(
+                env, name, CONDITIONS, blocks=BLOCKS, seconds=seconds, output=output, kept=KEPT
+            )
+            ratios = {c: found.ratios(c) for c in CONDITIONS}
+            share = (float(np.median(ratios["flow"])) - 1) / max(
+                float(np.median(ratios["cProfile"])) - 1, 0.01
             )
             shares.append(share)
-            rows.append([name, *(_interval(ratios[c]) for c in CONDITIONS), f"{share:.2f}"])
-            found = _errors(scratch / f"flow-{name}")
-            if found:
-                median = statistics.median(error for error, _ in found)
+            rows.append(
+                [name, *(_text(blocks.median(ratios[c])) for c in CONDITIONS), f"{share:.2f}"]
+            )
+            of_functions = _errors(output)
+            if of_functions:
+                median = statistics.median(error for error, _ in of_functions)
                 medians.append(median)
-                noise = statistics.median(count**-0.5 for _, count in found)
+                noise = statistics.median(count**-0.5 for _, count in of_functions)
                 errors.append(
-                    [name, f"{len(found)}", f"{100 * median:.1f} %",
-                     f"{100 * max(found)[0]:.1f} %", f"{100 * noise:.1f} %"]
+                    [name, f"{len(of_functions)}", f"{100 * median:.1f} %",
+                     f"{100 * max(of_functions)[0]:.1f} %", f"{100 * noise:.1f} %"]
                 )  # fmt: skip
         head = ["program", "flow", "with C functions", "cProfile", "flow of cProfile"]
         section.table(f"Times as long, Python {env.version}", head, rows)
@@ -72,36 +79,8 @@ def report(
     section.goals(lines)
 
 
-def _run(
-    env: Environment, name: str, seconds: float, output: Path
-) -> dict[str, list[list[object]]]:
-    job = {
-        "program": name, "blocks": 8, "seconds": seconds, "source": str(SOURCE),
-        "recorder": sys.executable, "output": str(output),
-    }  # fmt: skip
-    done = subprocess.run(
-        [env.python, WORKER, json.dumps(job)],
-        env=env.variables(), capture_output=True, text=True, check=False, timeout=1800,
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    answer: dict[str, Slices] = json.loads(done.stdout.splitlines()[-1])
-    return answer
-
-
-def _ratios(slices: Slices, condition: str) -> list[float]:
-    by_block: dict[object, dict[object, float]] = {}
-    for block, which, ns in slices:
-        by_block.setdefault(block, {})[which] = float(str(ns))
-    return [block[condition] / block["off"] for block in by_block.values()]
-
-
-def _interval(ratios: list[float]) -> str:
-    """The median, and the 95 % interval of the bootstrap."""
-    draw = random.Random(1)
-    drawn = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(DRAWS))
-    low, high = drawn[DRAWS // 40], drawn[-DRAWS // 40]
-    return f"{statistics.median(ratios):.2f} [{low:.2f}, {high:.2f}]"
+def _text(figure: Figure) -> str:
+    return f"{figure.value:.2f} [{figure.low:.2f}, {figure.high:.2f}]"
 
 
 def _errors(output: Path) -> list[tuple[float, int]]:

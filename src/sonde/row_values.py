@@ -57,3 +57,6 @@ BUILT_IN = "<built-in>"
 """The file of functions that have no source lines."""
 NO_FRAMES = "[no Python frames]"
 """In place of a function: the thread ran no Python code."""
+
+FLOW_TIMES = ("cpu", "wall")
+"""Metrics of the call flow; the others are numbers of events."""

@@ -101,12 +101,46 @@ def test_instructions_repeat_exactly(
         {
             name: row.numbers
             for name, row in own(flow(recording)).items()
-            if name != "<module>"  # it imports
+            # They import, and start threads: how much of `threading` runs then depends on time.
+            if name not in ("<module>", "main")
         }
         for recording in seen
     )
     assert first["fib"].base > first["fib"].calls
     assert all(other == first for other in others)
+
+
+FAULTS = """
+import mmap, time
+def touches(pages):
+    with mmap.mmap(-1, pages * 4096) as memory:
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+        for page in range(pages):
+            memory[page * 4096] = 1
+def sleeps(times):
+    for _ in range(times):
+        time.sleep(0.0005)
+for _ in range(10):
+    touches(300)
+    sleeps(30)
+"""
+
+
+def test_faults_and_switches_by_function(
+    any_python: object, keep: Callable[[str], Path], tmp_path: Path
+) -> None:
+    script = tmp_path / "faults.py"
+    script.write_text(FAULTS)
+    command = [os.fspath(getattr(any_python, "path")), script]
+    bases = {}
+    for metric in ("page-faults", "context-switches"):
+        options = ("--what", "flow", "--flow-metric", metric, "--flow-in", "__main__")
+        found = flow(must_run(keep(metric), command, *options).recording)
+        assert found.metric == metric
+        bases[metric] = {row.function.name: row.numbers.base for row in found.rows}
+    assert 3000 <= bases["page-faults"]["touches"] < 3100
+    assert bases["page-faults"]["sleeps"] < 50
+    assert bases["context-switches"]["sleeps"] >= 300
 
 
 def test_only_a_function(any_python: object, tmp_path: Path) -> None:

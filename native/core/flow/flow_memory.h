@@ -13,7 +13,9 @@
 enum { // sonde_flow_header.metric
     SONDE_FLOW_CPU = 1,
     SONDE_FLOW_WALL = 2,
-    SONDE_FLOW_INSTRUCTIONS = 3,
+    SONDE_FLOW_INSTRUCTIONS = 3, // these and what follows are counts
+    SONDE_FLOW_FAULTS = 4,
+    SONDE_FLOW_SWITCHES = 5,
 };
 
 enum { // sonde_flow_header.flags

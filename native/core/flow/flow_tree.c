@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 sonde_flow_run sonde_flow;
 
@@ -145,6 +146,15 @@ uint64_t sonde_flow_on_cpu(sonde_flow_thread *thread, uint64_t ticks, uint64_t n
     if (off <= 0 || per_tick <= 0)
         return ticks;
     return off < (double)ticks ? ticks - (uint64_t)off : 0;
+}
+
+uint64_t sonde_flow_usage(uint32_t metric)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_THREAD, &used))
+        return 0;
+    return metric == SONDE_FLOW_FAULTS ? (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt
+                                       : (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
 }
 
 // ---- nodes

@@ -91,9 +91,15 @@ uint64_t sonde_flow_on_cpu(sonde_flow_thread *thread, uint64_t ticks, uint64_t n
 void sonde_flow_list(sonde_flow_thread *thread, uint32_t node, uint64_t kind, uint64_t measured);
 void sonde_flow_leave_other(sonde_flow_thread *thread, uint64_t key);
 
+// What the kernel has counted for the calling thread.
+uint64_t sonde_flow_usage(uint32_t metric);
+
 static inline uint64_t sonde_flow_now(const sonde_flow_thread *thread)
 {
-    return sonde_flow.metric == SONDE_FLOW_INSTRUCTIONS ? thread->count : __rdtsc();
+    uint32_t metric = sonde_flow.metric;
+    if (__builtin_expect(metric < SONDE_FLOW_INSTRUCTIONS, 1))
+        return __rdtsc();
+    return metric == SONDE_FLOW_INSTRUCTIONS ? thread->count : sonde_flow_usage(metric);
 }
 
 // Charges the current context with what was since the last event.

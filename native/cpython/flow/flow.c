@@ -172,7 +172,7 @@ void sonde_flow_start(void)
         return;
     }
     home = state->interp;
-    bool timed = header->metric != SONDE_FLOW_INSTRUCTIONS;
+    bool timed = header->metric < SONDE_FLOW_INSTRUCTIONS;
     // Functions of ours must not be seen by a tool of the program's.
     double residual = 0;
     bool calibrated = timed && !traced && sonde_flow_train(state, header, &residual);

@@ -39,8 +39,8 @@ static PyObject *evaluate(PyThreadState *state, frame_t *frame, int throws)
     now = __rdtsc();
     if (run != sonde_flow.run || thread->run != run)
         return result;
-    if (sonde_flow.metric == SONDE_FLOW_INSTRUCTIONS)
-        now = thread->count;
+    if (sonde_flow.metric >= SONDE_FLOW_INSTRUCTIONS)
+        now = sonde_flow_now(thread);
     bool yields = result && generator && generator->gi_frame_state == FRAME_SUSPENDED;
     sonde_flow_leave(thread, sonde_flow_key(code),
                      !result  ? SONDE_FLOW_UNWIND

@@ -29,8 +29,8 @@ static inline sonde_flow_thread *sonde_flow_event_thread(uint64_t *now, bool ent
     if (__builtin_expect(thread->run != sonde_flow.run || !thread->run, 0) &&
         !(thread = sonde_flow_thread_new(entering)))
         return NULL;
-    if (sonde_flow.metric == SONDE_FLOW_INSTRUCTIONS)
-        *now = thread->count;
+    if (sonde_flow.metric >= SONDE_FLOW_INSTRUCTIONS)
+        *now = sonde_flow_now(thread);
     else if (__builtin_expect(*now < thread->left, 0))
         *now = thread->left;
     return thread;

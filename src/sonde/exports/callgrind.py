@@ -32,6 +32,8 @@ _EVENTS = {
     "cpu": ("CPU_ns", "CPU time in nanoseconds"),
     "wall": ("Wall_ns", "wall-clock time in nanoseconds"),
     "instructions": ("Bytecodes", "executed bytecode instructions"),
+    "page-faults": ("Faults", "page faults"),
+    "context-switches": ("Switches", "context switches"),
 }
 _TIMES = {
     "running": ("CPU_ns", "CPU time in nanoseconds"),

@@ -1,17 +1,21 @@
 """What the calling thread has used, by counters of its own: `sonde.thread_counters("page-faults")`.
 
-Each is a perf event of its own. Of a group, which one read(2) returns, only the leader is up to
-date: the others are as of the thread's last context switch (Linux 6.18). They need no recording.
+Faults and context switches are what the kernel counts for each thread anyway: one getrusage(2)
+returns all of them as of one moment, in a quarter of the time that a perf event takes. The others
+are perf events. Of a group of these, which one read(2) returns, only the leader is up to date: the
+rest are as of the thread's last context switch (Linux 6.18). They need no recording.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import struct
 import threading
 import time
 from types import TracebackType
+from typing import Any
 
 from sonde import _inside
 from sonde.errors import SondeError, UsageError
@@ -21,6 +25,19 @@ from .system import perf_events
 
 MAX_COUNTERS = 8
 DEFAULT = ("task-clock",)
+USED = {
+    "minor-faults": ("ru_minflt", "ru_nswap"),
+    "major-faults": ("ru_majflt", "ru_nswap"),
+    "page-faults": ("ru_minflt", "ru_majflt"),
+    "context-switches": ("ru_nvcsw", "ru_nivcsw"),
+}
+"""Counters that are sums of two fields of getrusage(2); Linux leaves `ru_nswap` at 0."""
+
+
+def _places(name: str) -> tuple[int, int]:
+    fields: tuple[str, ...] = resource.struct_rusage.__match_args__
+    one, other = USED[name]
+    return fields.index(one), fields.index(other)
 
 
 class _Process:
@@ -35,6 +52,7 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
+_getrusage, _THREAD = resource.getrusage, resource.RUSAGE_THREAD
 _VALUE = struct.Struct("<3Q")  # count, times enabled and running
 
 
@@ -48,26 +66,44 @@ class _Counts:
         self.delta: dict[str, int] | None = None
         self.share = 1.0
         self._opened: list[int] = []
-        """-1 for CPU time: the thread's clock is read in a fraction of the time."""
+        """-1 for CPU time, and what getrusage returns."""
         for event in events:
             try:
-                self._opened.append(-1 if event.name in DEFAULT else _open(event))
+                known = event.name in DEFAULT or event.name in USED
+                self._opened.append(-1 if known else _open(event))
             except OSError as error:
                 self.close()
                 raise SondeError(kernel_events.refusal(event, error)) from None
+        usage = resource.getrusage(resource.RUSAGE_THREAD)
+        self._used: list[tuple[int, int, int]] = []
+        """Places in what getrusage returns, and their sum when the thread first asked."""
+        for event in events:
+            if event.name in USED:
+                one, other = _places(event.name)
+                self._used.append((one, other, int(usage[one] + usage[other])))
+        self._order = [event.name in USED for event in events]
+        self._only_used = all(self._order)
 
     def read(self) -> tuple[int, ...]:
-        return tuple(
-            time.thread_time_ns() if fd < 0 else _VALUE.unpack(os.read(fd, 24))[0]
-            for fd in self._opened
-        )
+        if self._only_used:
+            usage: Any = _getrusage(_THREAD)
+            return tuple([usage[one] + usage[other] - base for one, other, base in self._used])
+        return tuple([count for count, _, _ in self.read_all()])
 
     def read_all(self) -> list[tuple[int, ...]]:
         """Of each its count, and the times enabled and running."""
-        return [
-            (time.thread_time_ns(), 0, 0) if fd < 0 else _VALUE.unpack(os.read(fd, 24))
-            for fd in self._opened
-        ]
+        found: list[tuple[int, ...]] = []
+        usage = _getrusage(_THREAD) if self._used else ()
+        used = iter(self._used)
+        for fd, is_used in zip(self._opened, self._order, strict=True):
+            if is_used:
+                one, other, base = next(used)
+                found.append((int(usage[one] + usage[other]) - base, 0, 0))
+            elif fd < 0:
+                found.append((time.thread_time_ns(), 0, 0))
+            else:
+                found.append(_VALUE.unpack(os.read(fd, 24)))
+        return found
 
     def close(self) -> None:
         for fd in self._opened:

@@ -31,7 +31,7 @@ class FlowRuns:
         return len(self.metric)
 
 
-METRICS = ("cpu", "wall", "instructions")
+METRICS = ("cpu", "wall", "instructions", "page-faults", "context-switches")
 
 
 @dataclass(frozen=True)

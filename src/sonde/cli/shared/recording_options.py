@@ -90,7 +90,8 @@ FlowMetric = Annotated[
     typer.Option(
         "--flow-metric",
         metavar="METRIC",
-        help="flow: measure cpu (time), wall (time) or instructions (of bytecode) [default: cpu]",
+        help="flow: measure cpu (time), wall (time), instructions (of bytecode), page-faults or "
+        "context-switches [default: cpu]",
     ),
 ]
 FlowC = Annotated[bool, typer.Option("--flow-c", help="flow: record calls of C functions, too.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-METRICS = {"cpu": 1, "wall": 2, "instructions": 3}
+METRICS = {"cpu": 1, "wall": 2, "instructions": 3, "page-faults": 4, "context-switches": 5}
 NATIVE, EVENTS = 1, 2
 
 NODES = 1 << 19

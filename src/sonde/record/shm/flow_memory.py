@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sonde.row_values import FLOW_TIMES
+
 from . import flow_layout
 
 if TYPE_CHECKING:
@@ -54,11 +56,11 @@ class FlowMemory:
         return _WHY.get(self.state().state, "")
 
     def in_units(self, ticks: int, state: FlowState) -> int:
-        """Nanoseconds, or instructions."""
-        return ticks if self.metric == "instructions" else round(ticks * state.ns_per_tick)
+        """Nanoseconds, or a number of events."""
+        return ticks if self.metric not in FLOW_TIMES else round(ticks * state.ns_per_tick)
 
     def residual(self, state: FlowState) -> float:
-        return 0.0 if self.metric == "instructions" else state.residual_ticks * state.ns_per_tick
+        return 0.0 if self.metric not in FLOW_TIMES else state.residual_ticks * state.ns_per_tick
 
     def node(self, number: int) -> tuple[int, ...]:
         at = self._at + flow_layout.NODES_AT + min(number, flow_layout.NODES - 1) * 64

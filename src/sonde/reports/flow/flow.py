@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.layout.names import labelled
 from sonde.reports.layout.page import line, paragraph
+from sonde.row_values import FLOW_TIMES
 from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:
@@ -24,7 +25,13 @@ EXACT = 1_000_000_000
 _OTHERS = 9 + 9 + 7 + 6 + 2
 _METRIC_WIDTH = {"instructions": 12}
 """Of one column of the metric, where 9 does not suffice."""
-_METRICS = {"cpu": "CPU time", "wall": "Wall-clock time", "instructions": "Bytecode instructions"}
+_METRICS = {
+    "cpu": "CPU time",
+    "wall": "Wall-clock time",
+    "instructions": "Bytecode instructions",
+    "page-faults": "Page faults",
+    "context-switches": "Context switches",
+}
 
 
 def render(result: Flow, out: Console, *, top: int | None = None) -> None:
@@ -49,7 +56,7 @@ def render(result: Flow, out: Console, *, top: int | None = None) -> None:
 
 def _quality(result: Flow) -> str:
     """Whether the cost of recording is out of the numbers, and how well."""
-    if result.metric == "instructions":
+    if result.metric not in FLOW_TIMES:
         return "counted exactly"
     if not result.calibrated:
         return "not calibrated: the numbers include what recording took"
@@ -80,7 +87,7 @@ def _columns(numbers: Numbers, metric: str) -> str:
     width = _width(metric)
 
     def shown(value: int) -> str:
-        if metric != "instructions":
+        if metric in FLOW_TIMES:
             return brief(value)
         return f"{value:,}" if value < EXACT else f"{value / 1e6:,.0f}M"
 

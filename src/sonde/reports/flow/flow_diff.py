@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.layout.names import labelled
 from sonde.reports.layout.page import line, paragraph
+from sonde.row_values import FLOW_TIMES
 from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:
@@ -21,9 +22,13 @@ _NUMBERS = 13 + 13 + 13 + 9 + 11 + 2
 
 def render(result: FlowDiff, out: Console, *, top: int | None = None) -> None:
     def shown(value: int) -> str:
-        return f"{value:,}" if result.metric == "instructions" else brief(value)
+        return f"{value:,}" if result.metric not in FLOW_TIMES else brief(value)
 
-    what = "instructions" if result.metric == "instructions" else f"of {result.metric} time"
+    what = (
+        f"of {result.metric} time"
+        if result.metric in FLOW_TIMES
+        else result.metric.replace("-", " ")
+    )
     paragraph(out, f"{shown(result.base)} → {shown(result.new)} {what}.")
     if not result.rows:
         line(out, "No function changed.")

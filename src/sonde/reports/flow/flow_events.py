@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.layout.names import labelled
 from sonde.reports.layout.page import line, paragraph
+from sonde.row_values import FLOW_TIMES
 from sonde.views.selecting.formatting import brief, count
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def render(result: FlowEventList, out: Console, *, top: int | None = None) -> No
     shown = result.rows[: top or TOP]
     for row in shown:
         indent = " " * min(row.depth, MAX_INDENT)
-        since = f"{row.measured:,}" if result.metric == "instructions" else brief(row.measured)
+        since = f"{row.measured:,}" if result.metric not in FLOW_TIMES else brief(row.measured)
         line(
             out,
             f"{row.time_ns / 1e9:>13.6f} s{row.tid:>10}{since:>9}  ",

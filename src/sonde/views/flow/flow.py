@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
     from sonde.views.selecting.profile import Function
 
-UNITS = {"cpu": "cpu_ns", "wall": "wall_ns", "instructions": "instructions"}
+UNITS = {
+    "cpu": "cpu_ns",
+    "wall": "wall_ns",
+    "instructions": "instructions",
+    "page-faults": "page_faults",
+    "context-switches": "context_switches",
+}
 """What JSON calls the metrics."""
 
 

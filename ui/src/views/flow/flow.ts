@@ -21,7 +21,7 @@ import {
   type TimeWindow,
 } from "../timeline/drawing/window";
 import { callLanes } from "./lanes";
-import { FlowTable, shown } from "./table";
+import { FlowTable, isCount, shown } from "./table";
 import { Trace } from "./trace";
 
 type Form = "tree" | "functions" | "trace";
@@ -29,6 +29,8 @@ const METRICS: Record<string, string> = {
   cpu: "on-CPU",
   wall: "wall-clock",
   instructions: "bytecode instructions",
+  "page-faults": "page faults",
+  "context-switches": "context switches",
 };
 
 export const flow: View = {
@@ -94,7 +96,7 @@ export const flow: View = {
             shown(tree!.total, facts.metric),
           ),
           ` ${METRICS[facts.metric]}`,
-          facts.metric === "instructions" || facts.calibrated
+          isCount(facts.metric) || facts.calibrated
             ? ""
             : ", with what recording took",
         ),

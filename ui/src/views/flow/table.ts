@@ -140,7 +140,7 @@ export class FlowTable {
         {
           class: "share",
           role: "cell",
-          title: `${numbers[key][at]} ${metric === "instructions" ? "instructions" : "ns"}, ${percentOf(numbers[key][at]!, tree.total)}`,
+          title: `${numbers[key][at]} ${isCount(metric) ? metric : "ns"}, ${percentOf(numbers[key][at]!, tree.total)}`,
         },
         h("i", {
           style: {
@@ -275,7 +275,12 @@ export class FlowTable {
   }
 }
 
+/** Not a time: a number of instructions or events. */
+export function isCount(metric: string): boolean {
+  return metric !== "cpu" && metric !== "wall";
+}
+
 export function shown(value: number, metric: string): string {
-  if (metric === "instructions") return thousands(value);
+  if (isCount(metric)) return thousands(value);
   return value ? duration(value) : "0 s";
 }

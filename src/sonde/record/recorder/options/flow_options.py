@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.errors import UsageError, invalid
+from sonde.row_values import FLOW_TIMES
 
 from ...shm import flow_layout
 
 METRICS = tuple(flow_layout.METRICS)
 DEFAULT_METRIC = METRICS[0]
+NAMES = {
+    "instructions": "executed bytecode instructions",
+    "page-faults": "page faults",
+    "context-switches": "context switches",
+}
+"""Of metrics that are no times."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +37,8 @@ def why_no_java_flow(flow: Mapping[str, Any]) -> str:
         return (
             "Java programs need --flow-in PACKAGE, CLASS or METHOD, whose methods are instrumented"
         )
-    if flow["metric"] == "instructions":
-        return "executed bytecode instructions are counted in CPython alone; choose cpu or wall"
+    if flow["metric"] not in FLOW_TIMES:
+        return f"{NAMES[flow['metric']]} are counted in CPython alone; choose cpu or wall"
     if flow["native"]:
         return "--flow-c is for CPython alone; Java programs record methods with bytecode"
     return ""

@@ -1,10 +1,12 @@
-"""Runs one program without and with the call flow recorded, by turns in one process.
+"""Runs one program under several conditions, by turns in one process.
 
-    flow_worker.py '{"program": "richards", "blocks": 6, "seconds": 0.5, …}'
+    block_worker.py '{"program": "richards", "conditions": {"off": null, …}, "blocks": 6, …}'
 
-A block has a slice of each condition, in an order drawn anew; only slices of one block are
-compared. Leaves OUTPUT.flow.sonde and OUTPUT.samples.sonde. Writes JSON: {"slices": [[block,
-condition, CPU ns per round of work], …]}.
+A condition is null, "cProfile" or the options of a recording, which is made for each slice: what
+hooks cost must not be part of the others. A block has a slice of each condition, in an order drawn
+anew; only slices of one block are compared. `kept` has recordings that are left as
+OUTPUT.NAME.sonde. Writes JSON: {"slices": [[block, condition, CPU ns per round of work], …],
+"rounds": {kept recording: rounds of work in it}}.
 """
 
 from __future__ import annotations
@@ -20,11 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from workloads import programs
-
-CONDITIONS = ("off", "flow", "flow-c", "cProfile")
-SAMPLED = 10_000
-"""Samples per second, without the call flow, to compare with."""
+from workloads import loops, programs
 
 
 class Recorded:
@@ -41,53 +39,49 @@ class Recorded:
         self._session.stop()
 
 
-def under(condition: str, job: dict[str, Any], folder: Path) -> Any:
+def under(condition: Any, job: dict[str, Any], folder: Path) -> Any:
     if condition == "cProfile":
         profile = cProfile.Profile()
         profile.enable()
         return profile.disable
-    if condition in ("flow", "flow-c"):
-        return Recorded(job, folder, what="flow", flow_c=condition == "flow-c", rate=100).stop
+    if condition is not None:
+        return Recorded(job, folder, **condition).stop
     return lambda: None
 
 
-def spin(work: Any, seconds: float) -> float:
-    """CPU time of one round of work."""
+def spin(work: Any, seconds: float) -> tuple[float, int]:
+    """CPU time of one round of work, and how many there were."""
     rounds, began = 0, time.thread_time_ns()
     while time.thread_time_ns() < began + seconds * 1e9:
         work()
         rounds += 1
-    return (time.thread_time_ns() - began) / rounds
+    return (time.thread_time_ns() - began) / rounds, rounds
 
 
 def main() -> None:
     job = json.loads(sys.argv[1])
     sys.path.insert(0, job["source"])
-    work = programs.prepare(job["program"])
+    work = loops.LOOPS.get(job["program"]) or programs.prepare(job["program"])
+    conditions = job["conditions"]
     random.seed(1)
-    slices = []
+    slices, rounds = [], {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         spin(work, job["seconds"])
         for block in range(job["blocks"]):
-            order = [*CONDITIONS]
+            order = [*conditions]
             random.shuffle(order)
             for condition in order:
-                stop = under(condition, job, folder)
+                stop = under(conditions[condition], job, folder)
                 work()
-                slices.append([block, condition, spin(work, job["seconds"])])
+                slices.append([block, condition, spin(work, job["seconds"])[0]])
                 stop()
-        paths = {}
-        for what, options in {
-            "flow": {"what": "flow", "rate": 100},
-            "samples": {"what": "cpu", "rate": SAMPLED},
-        }.items():
+        for what, options in job.get("kept", {}).items():
             recorded = Recorded(job, folder, **options)
-            spin(work, job["seconds"] * job["blocks"])
+            rounds[what] = spin(work, job["seconds"] * job["blocks"])[1]
             recorded.stop()
-            paths[what] = str(recorded.path)
             os.rename(recorded.path, f"{job['output']}.{what}.sonde")
-    print(json.dumps({"slices": slices}))
+    print(json.dumps({"slices": slices, "rounds": rounds}))
 
 
 main()
