@@ -42,7 +42,7 @@ def report(
         hit = costs["read"]
         lines.append(
             verdict(
-                f"a probe that reads, Python {env.version}", hit.value, HIT_GOAL, " ns", _ns(hit)
+                f"a probe that reads, Python {env.version}", hit.value, HIT_GOAL, "ns", _ns(hit)
             )
         )
     section.table("ns of CPU time a pass", ["Python", "read", "left out by `every`"], rows)

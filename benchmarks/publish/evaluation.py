@@ -50,6 +50,9 @@ COST = (
     Row("one sampling window of calls", "overhead", "a window of calls, 100 times a second"),
     Row("hardware events, 10 Hz", "counting", "overhead at 10 Hz"),
     Row("call flow, of what cProfile adds, 3.12", "flow", "overhead of the call flow, Python 3.12"),
+    Row("acquisitions of locks, 3.12", "lock-activity", "lock activity, Python 3.12"),
+    Row("a probe that reads a value, 3.12", "probes", "a probe that reads, Python 3.12"),
+    Row("a probe, other code, 3.12", "probes", "other code, Python 3.12"),
     Row("sampled objects and their survival, 3.12", "objects", "objects, Python 3.12"),
     Row("sampled objects and their survival, 3.15", "objects", "objects, Python 3.15"),
     Row("tasks of an echo server, asyncio, 3.12", "loops", "echo server on asyncio, Python 3.12"),
@@ -73,6 +76,9 @@ ACCURACY = (
     Row("impossible stacks", "accuracy", "sonde, impossible of"),
     Row("wrong call lines", "accuracy", "sonde, wrong call lines in"),
     Row("call flow, beside samples, 3.12", "flow", "median error beside samples, Python 3.12"),
+    Row(
+        "sampled acquisitions, worst error, 3.12", "lock-activity", "sampled counts, largest error"
+    ),
     Row("wrong incremental stack walks", "walks", "wrong walks"),
     Row("wrong Java stacks", "walks", "wrong Java stacks"),
     Row("counted calls, mean overlap with all", "calls", "counted calls, mean", AT_LEAST),
