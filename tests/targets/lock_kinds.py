@@ -202,12 +202,17 @@ def wait_logging():
 
 
 def wait_gil():
+    waits = []
+
     def burns():
+        while not waits:  # else starting the thread may be what waits for the GIL all the time
+            time.sleep(0.001)
         end = time.perf_counter() + 2 * HOLD
         while time.perf_counter() < end:
             pass
 
     thread = beside(burns)
+    waits.append(True)
     while thread.is_alive():
         time.sleep(0.001)
 
