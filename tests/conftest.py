@@ -2,7 +2,8 @@
 
 A test with an interpreter runs on every version sonde supports, or on those that its module names
 (`PYTHONS`) because others cannot run it. Where what is tested is hardly done otherwise by another
-version, `@pytest.mark.versions(...)` names those that are enough for each change. With `--soak` all
+version, `@pytest.mark.versions(...)` names those that are enough for each change, and
+`@pytest.mark.newest_jdk` has large Java programs run on one JDK. With `--soak` all
 of them run, and the tests marked `soak`, too: storms, long statistics, more of the same.
 """
 
@@ -97,6 +98,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_for_soak(item: pytest.Item) -> bool:
     if item.get_closest_marker("soak"):
         return True
+    if item.get_closest_marker("newest_jdk") and isinstance(item, pytest.Function):
+        return item.callspec.params["jdk"] not in (None, all_jdks()[-1])
     # Of a set of parameters; a test's own is applied where it gets its interpreters.
     enough = item.get_closest_marker("versions")
     parameters = (

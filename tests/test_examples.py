@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from launching import Interpreter, must_run, sonde
-from matrix import OLDEST_AND_NEWEST
+from matrix import NEWEST
 from sonde import open as open_recording
 from sonde.recording.reader import read
 from sonde.views.summary import summary
@@ -114,7 +114,7 @@ def variants(python: Interpreter, keep: Callable[[str], Path]) -> Callable[[str]
     return record
 
 
-@pytest.mark.versions(*OLDEST_AND_NEWEST)
+@pytest.mark.versions(NEWEST)
 def test_the_webshop(variants: Callable[[str], Variants]) -> None:
     shop = variants("webshop")
     before, after = shop.findings(shop.slow), shop.findings(shop.fixed)
@@ -129,7 +129,7 @@ def test_the_webshop(variants: Callable[[str], Variants]) -> None:
     shop.fell("Catalogue.related")
 
 
-@pytest.mark.versions(*OLDEST_AND_NEWEST)
+@pytest.mark.versions(NEWEST)
 def test_the_workers(variants: Callable[[str], Variants]) -> None:
     workers = variants("workers")
     hog = "Journal.save holds the GIL while others wait"
@@ -148,7 +148,7 @@ def test_the_workers(variants: Callable[[str], Variants]) -> None:
     assert busiest(workers.fixed) < busiest(workers.slow)
 
 
-@pytest.mark.versions(*OLDEST_AND_NEWEST)
+@pytest.mark.versions(NEWEST)
 def test_the_sales(variants: Callable[[str], Variants]) -> None:
     sales = variants("sales")
     assert "re.Pattern.search is hot" in sales.findings(sales.slow)

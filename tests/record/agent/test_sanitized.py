@@ -18,7 +18,7 @@ from sanitizing import ROOT, built, reports, runtime, where
 from sonde.recording.reader import read
 
 # Sanitizers and twenty threads are slow on a machine that has other things to do.
-TIMEOUT_S = 120
+TIMEOUT_S = 60
 
 # The guard's faults are its own.
 SANITIZER = "detect_leaks=0:handle_segv=0:handle_sigbus=0:halt_on_error=0"

@@ -164,6 +164,7 @@ METHOD = """
 """
 
 
+@pytest.mark.newest_jdk
 def test_javac_compiles_the_same(jdk: Jdk, keep: Keep, tmp_path: Path) -> None:
     """Three thousand lines of lambdas and inferred types."""
     methods = "".join(METHOD.format(number=number) for number in range(10))

@@ -63,6 +63,7 @@ def check(recording: Recording, *names: str) -> None:
     assert len(recording.objects)
 
 
+@pytest.mark.newest_jdk
 @pytest.mark.parametrize(
     ("library", "program", "package"),
     [
