@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 OLDEST, NEWEST = pythons.VERSIONS[0], pythons.VERSIONS[-1]
 OLDEST_AND_NEWEST = (OLDEST, NEWEST)
-"""For what is the recorder's work, which no version does otherwise."""
+"""For what is the recorder's work, which no version does otherwise. Without `--soak` a test runs on
+one of the two, by its name."""
 
 OWN = (f"{sys.version_info[0]}.{sys.version_info[1]}",)
 """For large programs that are to be tried, one version of which is enough."""
