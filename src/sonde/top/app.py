@@ -56,7 +56,7 @@ class Top(App[None]):
     #status { height: 1; }
     #search { height: 1; border: none; padding: 0; display: none; }
     #search.open { display: block; }
-    Rows.hidden { display: none; }
+    Rows.hidden, Rows.absent { display: none; }
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = [
@@ -101,7 +101,7 @@ class Top(App[None]):
         yield Rows("threads")
         yield Rows("locks")
         tasks = Rows("tasks")
-        tasks.display = False  # until there are any
+        tasks.add_class("absent")  # until there are any
         yield tasks
         yield Input(placeholder="search", id="search")
         yield Static(id="status")
@@ -202,7 +202,7 @@ class Top(App[None]):
 
     def _draw_tasks(self) -> None:
         table, seen = self.query_one("#tasks", Rows), self.tasks.seen
-        table.display = bool(seen.now.tasks)
+        table.set_class(not seen.now.tasks, "absent")
         sort = self._sorts["tasks"]
         table.show(*task_report.tasks(seen, table.room, sort=sort, search=self.search))
 

@@ -297,6 +297,7 @@ def _drawn_rows(drawn: random.Random, count: int) -> list[tuple[int, ...]]:
             drawn.randrange(1, 7),
             drawn.randrange(-1, 2**31),
             -1,
+            drawn.randrange(drawn.choice([1, 300, 2**40])),
         )
         for _ in range(count)
     ]
